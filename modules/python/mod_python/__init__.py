@@ -1,0 +1,1 @@
+"""The API of mod_python, served by mod_pypool."""
