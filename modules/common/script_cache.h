@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The bytes of script files, kept by path, with a generation number that changes when a file does.
+ *
+ * It decides whether a file is the same as before. It knows nothing of compiling: whoever compiles
+ * keeps the result beside the generation it came from. Thread-safe; a child has one cache. It holds
+ * as many entries as there are scripts that were asked for; a script that is gone leaves when it is
+ * next asked for. */
+#ifndef INTERPOOL_SCRIPT_CACHE_H
+#define INTERPOOL_SCRIPT_CACHE_H
+
+#include <apr_file_info.h>
+#include <apr_pools.h>
+#include <apr_time.h>
+
+typedef struct script_cache script_cache;
+
+typedef enum {
+    SCRIPT_STAT,    /* read again when mtime, size, inode or device differ */
+    SCRIPT_FOREVER, /* read once in the life of the child */
+    SCRIPT_NEVER    /* read at every use */
+} script_freshness;
+
+/* One version of a file. Nothing in it changes; it lives until the last script_release. */
+typedef struct script {
+    const char *path;
+    const char *bytes; /* may hold NULs; a NUL that is not counted follows */
+    apr_size_t length;
+    apr_uint64_t generation; /* one number per version of a file in this process, never 0 */
+    apr_time_t mtime;
+    apr_off_t size;
+    apr_ino_t inode;
+    apr_dev_t device;
+} script;
+
+/* The largest file that is taken for a script; a larger one is APR_ENOSPC. */
+#define SCRIPT_MAX_BYTES (64 * 1024 * 1024)
+
+/* The cache lives as long as `parent`; scripts still held then stay valid until released. */
+apr_status_t script_cache_make(script_cache **cache, apr_pool_t *parent);
+
+/* Finds or reads the script at `path` (absolute). The caller must script_release it.
+ *
+ * `finfo`: what the server already knows about the file, such as &r->finfo (it needs
+ * APR_FINFO_MTIME, SIZE, INODE and DEV); NULL: the file is asked, at most once a second by `now`
+ * (wall clock). When the cached version is fresh, this takes one short lock, and makes no system
+ * call and no allocation. Files are read without the lock. Two edits within the file system's time
+ * stamp (4 ms on ext4) that leave the size alone are taken for one. Errors: what opening or reading
+ * said; APR_EINVAL for what is not a regular file; APR_ENOSPC. */
+apr_status_t script_cache_get(script_cache *cache, const char *path, const apr_finfo_t *finfo,
+                              script_freshness freshness, apr_time_t now, const script **found);
+
+/* Whether `finfo` describes the very version `s`: lets a holder skip the cache (no lock at all). */
+int script_matches(const script *s, const apr_finfo_t *finfo);
+
+/* One more holder; one holder less. Both are atomic and take no lock. */
+const script *script_hold(const script *s);
+void script_release(const script *s);
+
+#endif
