@@ -1,2 +1,14 @@
 # Unit tests (cmocka), lint, and the tests that drive a private httpd (pytest)
 include tests/unit/local.mk
+
+# The servers' tests run the staged files, under each MPM. PYTEST_FLAGS narrows them:
+#   make check-servers PYTEST_FLAGS="--mpm=event -k hello"
+pytest_env = PYTHONDONTWRITEBYTECODE=1 INTERPOOL_STAGE=$(abs_builddir)/stage \
+  INTERPOOL_MODULEDIR=$(abs_builddir)/stage$(moduledir) INTERPOOL_HTTPD=$(HTTPD) \
+  INTERPOOL_APXS=$(APXS) INTERPOOL_HTTPD_MODULEDIR=$(HTTPD_MODULEDIR)
+check-servers: stage.stamp
+	$(pytest_env) $(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST_FLAGS) $(srcdir)/tests
+check-local: check-servers
+.PHONY: check-servers
+
+EXTRA_DIST += conf tests/harness tests/scripts tests/conftest.py $(wildcard $(srcdir)/tests/test_*.py)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures. A test class gets one server for each MPM, shared by its tests:
+
+    class TestHello:
+        MODULES = ("luapool", "pypool")   # pieces of conf/, default both
+        CONF = "LuaPoolMax 2"             # further configuration lines; {run}, {docroot} and {port} are filled in
+        SCRIPTS = "scripts"               # folder beside this file, copied to the document root
+        SIZES = Sizes(threads=4)          # see harness.httpd
+        ALLOW = (r"AH00123",)             # faults in the log that are no surprise (better: server.expect_log)
+
+        def test_body(self, site):        # runs for .lua and .py under each MPM: [prefork-lua] ...
+            assert site.get("/hello").text == "Hello World!"
+
+Asking for `server` instead of `site` runs the test once per MPM. After each test the log must hold no fault that
+it did not expect; after each class the server must stop cleanly, with the parent's memory and descriptors back.
+"""
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.client import Connection, fetch
+from harness.httpd import MPMS, Httpd, Sizes
+
+HERE = Path(__file__).parent
+LANGUAGES = {"lua": "lua", "python": "py"}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--mpm", default=",".join(MPMS), help="comma-separated MPMs to test under")
+    parser.addoption("--keep", action="store_true", help="keep the servers' run folders")
+
+
+def pytest_generate_tests(metafunc):
+    if "mpm" in metafunc.fixturenames:
+        metafunc.parametrize("mpm", metafunc.config.getoption("--mpm").split(","), scope="class")
+    if "lang" in metafunc.fixturenames:
+        metafunc.parametrize("lang", LANGUAGES, scope="function")
+
+
+def script_conf(docroot):
+    """The lines that make a folder's .lua and .py files handlers, where the modules are loaded. A .py file is the
+    module of its own name, whose handler() is called."""
+    lines = ["<IfModule luapool_module>", "AddHandler lua-script .lua", "</IfModule>",
+             "<IfModule pypool_module>", "AddHandler mod_python .py"]
+    for path in sorted(Path(docroot).rglob("*.py")):
+        folder = "{docroot}/" + path.parent.relative_to(docroot).as_posix()
+        lines += [f'<Directory "{folder.removesuffix("/.")}">', f"<Files {path.name}>", f"PythonHandler {path.stem}",
+                  "</Files>", "</Directory>"]
+    return "\n".join(lines + ["</IfModule>"]) + "\n"
+
+
+def make_server(mpm, *, modules=("luapool", "pypool"), conf="", scripts="scripts", sizes=Sizes(), env=None):
+    """A server that serves `scripts`; not yet started."""
+    docroot = HERE / scripts if scripts else None
+    server = Httpd(mpm, modules=modules, docroot=docroot, sizes=sizes, env=env)
+    text = (script_conf(docroot) if docroot else "") + conf
+    for name, value in (("run", server.run), ("docroot", server.docroot)):
+        text = text.replace("{" + name + "}", str(value))
+    server.conf = text.replace("{port}", "${INTERPOOL_PORT}")
+    return server
+
+
+@pytest.fixture(scope="class")
+def server(request, mpm):
+    """The class's server under one MPM, running."""
+    cls = request.cls
+    httpd = make_server(mpm, modules=getattr(cls, "MODULES", ("luapool", "pypool")), conf=getattr(cls, "CONF", ""),
+                        scripts=getattr(cls, "SCRIPTS", "scripts"), sizes=getattr(cls, "SIZES", Sizes()))
+    for pattern in getattr(cls, "ALLOW", ()):
+        httpd.log.allow(pattern)
+    httpd.start()
+    try:
+        yield httpd
+        httpd.check()
+    finally:
+        httpd.stop()
+    httpd.check_log()
+    if not (request.config.getoption("--keep") or "INTERPOOL_KEEP" in os.environ):
+        httpd.remove()
+
+
+@pytest.fixture
+def make_httpd(mpm):
+    """make_server() for tests that start servers of their own; all are stopped and checked at the end."""
+    made = []
+
+    def make(**options):
+        made.append(make_server(mpm, **options))
+        return made[-1]
+
+    yield make
+    for httpd in made:
+        if httpd.pid:
+            try:
+                httpd.check()
+            finally:
+                httpd.stop()
+        httpd.check_log()
+        httpd.remove()
+
+
+class Site:
+    """A server seen through one language: "/hello" is hello.lua or hello.py there."""
+
+    def __init__(self, server, lang):
+        self.server = server
+        self.lang = lang
+        self.suffix = "." + LANGUAGES[lang]
+
+    def path(self, target):
+        """/hello?a=1 -> /hello.lua?a=1"""
+        path, mark, args = target.partition("?")
+        return path + self.suffix + mark + args
+
+    def file(self, target):
+        """The script behind a target."""
+        return self.server.docroot / self.path(target).lstrip("/")
+
+    def fetch(self, target, method="GET", **options):
+        """One request on its own connection."""
+        return fetch(self.server.port, self.path(target), method, **options)
+
+    def get(self, target, **options):
+        """GET on its own connection."""
+        return self.fetch(target, **options)
+
+    def post(self, target, body, **options):
+        """POST on its own connection."""
+        return self.fetch(target, "POST", body=body, **options)
+
+    def connect(self, timeout=20.0):
+        """A kept connection; use path() for its targets."""
+        return Connection(self.server.port, timeout)
+
+
+@pytest.fixture
+def site(server, lang):
+    """The class's server, for each language."""
+    return Site(server, lang)
+
+
+@pytest.fixture(autouse=True)
+def log_is_clean(request):
+    """After a test: whatever its server logged as a fault was expected. (Reported once: by the test that caused it.)"""
+    yield
+    if "server" in request.fixturenames:
+        httpd = request.getfixturevalue("server")
+        faults = httpd.log.take_faults()
+        assert not faults, "unexpected in the error log:\n" + "\n".join(faults[:40])
