@@ -13,7 +13,7 @@
 typedef struct idle_pool idle_pool;
 
 /* The first member of whatever the pool holds, so that giving back needs no search and no memory.
- * The pool's own: makers zero it, nobody else touches it. */
+ * It is the pool's own: nobody else touches it. */
 typedef struct idle_item {
     struct idle_item *next;
     apr_time_t idle_since; /* wall clock */

@@ -35,8 +35,11 @@ typedef struct script {
 /* The largest file that is taken for a script; a larger one is APR_ENOSPC. */
 #define SCRIPT_MAX_BYTES (64 * 1024 * 1024)
 
-/* The cache lives as long as `parent`; scripts still held then stay valid until released. */
+/* The cache lives as long as `parent`; scripts still held then stay valid until released. What the
+ * cache itself holds is not freed with `parent` (a child that ends on a signal may be inside
+ * malloc): script_cache_clear does that, for a process that goes on. */
 apr_status_t script_cache_make(script_cache **cache, apr_pool_t *parent);
+void script_cache_clear(script_cache *cache);
 
 /* Finds or reads the script at `path` (absolute). The caller must script_release it.
  *
