@@ -5,7 +5,7 @@ include tests/unit/local.mk
 #   make check-servers PYTEST_FLAGS="--mpm=event -k hello"
 pytest_env = PYTHONDONTWRITEBYTECODE=1 INTERPOOL_STAGE=$(abs_builddir)/stage \
   INTERPOOL_MODULEDIR=$(abs_builddir)/stage$(moduledir) INTERPOOL_HTTPD=$(HTTPD) \
-  INTERPOOL_APXS=$(APXS)
+  INTERPOOL_APXS=$(APXS) $(SANITIZE_ENV)
 check-servers: stage.stamp
 	$(pytest_env) $(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST_FLAGS) $(srcdir)/tests
 check-local: check-servers
