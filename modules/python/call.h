@@ -27,6 +27,9 @@ typedef struct pp_call {
     apr_table_t *options;    /* PythonOption in effect, or NULL */
     apr_table_t *config;     /* directives in effect, or NULL */
     apr_off_t body_limit;    /* PythonBodyLimit in bytes, 0 = none */
+
+    apr_bucket_brigade *out; /* what the script wrote and nobody has passed on; NULL: nothing */
+    apr_size_t out_bytes;    /* how much that is */
 } pp_call;
 
 /* The call that serves `r`, or NULL when no script does. */

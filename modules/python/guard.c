@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who may touch the memory of a request. */
+#include "modules/python/guard.h"
+
+#include <apr_time.h>
+
+/* How long to sleep before looking again. Only threads of one handler that use the same req while
+ * one of them sends or reads come here. */
+#define RETRY_INTERVAL apr_time_from_msec(1)
+
+static void guard_take(pp_guard *guard)
+{
+    unsigned long me = PyThread_get_thread_ident();
+    unsigned long nobody = 0;
+
+    if (atomic_load_explicit(&guard->inside, memory_order_relaxed) != me) {
+        while (!atomic_compare_exchange_strong_explicit(
+            &guard->inside, &nobody, me, memory_order_acquire, memory_order_relaxed)) {
+            Py_BEGIN_ALLOW_THREADS apr_sleep(RETRY_INTERVAL);
+            Py_END_ALLOW_THREADS nobody = 0;
+        }
+    }
+    guard->depth++;
+}
+
+int pp_guard_enter(pp_guard *guard)
+{
+    guard_take(guard);
+    if (!guard->shut)
+        return 0;
+    pp_guard_leave(guard);
+    PyErr_SetString(PyExc_RuntimeError,
+                    "the request is over: what belongs to it can't be used any more");
+    return -1;
+}
+
+void pp_guard_leave(pp_guard *guard)
+{
+    if (--guard->depth == 0)
+        atomic_store_explicit(&guard->inside, 0, memory_order_release);
+}
+
+void pp_guard_shut(pp_guard *guard)
+{
+    guard_take(guard);
+    guard->shut = 1;
+    pp_guard_leave(guard);
+}

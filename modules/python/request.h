@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The request object `req`, and how the core of the module makes and ends one.
+ *
+ * A script may keep `req` (or a table or connection taken from it) beyond its request: the object
+ * stays, but pp_request_close shuts its guard, and every access afterwards raises RuntimeError. An
+ * object is never used for a second request. */
+#ifndef INTERPOOL_PYTHON_REQUEST_H
+#define INTERPOOL_PYTHON_REQUEST_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <httpd.h>
+#include "modules/python/call.h"
+#include "modules/python/guard.h"
+#include "modules/python/text.h"
+
+/* The five tables of a request, by their place in pp_request.tables. */
+enum {
+    PP_HEADERS_IN,
+    PP_HEADERS_OUT,
+    PP_ERR_HEADERS_OUT,
+    PP_SUBPROCESS_ENV,
+    PP_NOTES,
+    PP_TABLES
+};
+
+/* The requests beside this one. */
+enum {
+    PP_MAIN,
+    PP_PREV,
+    PP_NEXT,
+    PP_RELATED
+};
+
+/* All objects are owned references, made when first asked for, dropped by pp_request_close. */
+typedef struct pp_request {
+    PyObject_HEAD PyObject *dict; /* what scripts put on req; stays when the request is over */
+    pp_guard guard;               /* everything below is used inside it */
+    request_rec *r;
+    pp_call *call; /* the one in progress; its r is another one for req.prev and the like */
+    struct body_reader *body; /* NULL: nothing was read */
+    PyObject *tables[PP_TABLES];
+    PyObject *related[PP_RELATED];
+    PyObject *connection;
+    PyObject *server;
+    PyObject *cleanups; /* list of (callable, data) */
+    int content_type_set;
+} pp_request;
+
+/* ---- for the core ---- */
+
+/* New reference, or NULL with an exception. Sets call->req. GIL held. */
+PyObject *pp_request_new(pp_call *call);
+
+/* Calls what scripts gave to req.register_cleanup, the last first. GIL held. When one fails,
+ * `report` is called with its exception set, and clears it. */
+void pp_request_run_cleanups(PyObject *req, void (*report)(pp_call *call));
+
+/* Ends req and everything made from it; waits for a Python thread that is inside. Keeps the
+ * caller's reference. Clears call->req. GIL held. */
+void pp_request_close(PyObject *req);
+
+/* Passes what was written, and the end of the body, down the filters: a response that fits in the
+ * buffer goes in one piece with a Content-Length. Without the GIL. */
+apr_status_t pp_request_send(pp_call *call);
+
+/* Drops what was written and not passed on. Needs no GIL. */
+void pp_request_discard(pp_call *call);
+
+/* ---- for the other files of the script API ---- */
+
+/* New reference: the heap type, made once for each interpreter. */
+PyObject *pp_request_type_new(PyObject *module);
+
+/* The request_rec, or NULL with RuntimeError when the request is over. Pairs with leave. */
+request_rec *pp_request_enter(pp_request *req);
+void pp_request_leave(pp_request *req);
+
+extern PyGetSetDef pp_request_fields[]; /* request_fields.c */
+
+/* New reference, inside the guard: the request at PP_MAIN, PP_PREV or PP_NEXT, or None. The same
+ * object that its own handler has, when it is served by this interpreter. */
+PyObject *pp_request_beside(pp_request *self, int which);
+
+/* Inside the guard: sends what is buffered on its way, with the GIL released; with `flush` as far
+ * as the network. 0, or -1 with OSError. */
+int pp_request_pass(pp_request *req, int flush);
+
+/* Methods, by file. */
+PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssize_t n, PyObject *names);
+PyObject *pp_request_flush(PyObject *op, PyObject *unused);
+PyObject *pp_request_sendfile(PyObject *op, PyObject *args);
+PyObject *pp_request_set_content_length(PyObject *op, PyObject *length);
+
+PyObject *pp_request_read(PyObject *op, PyObject *args);
+PyObject *pp_request_readline(PyObject *op, PyObject *args);
+PyObject *pp_request_readlines(PyObject *op, PyObject *args);
+PyObject *pp_request_discard_body(PyObject *op, PyObject *unused);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The attributes of `req`, a row for each in the table at the end. */
+#include "modules/python/request.h"
+
+#include <limits.h>
+#include <apr_strings.h>
+#include <http_core.h>
+#include <http_protocol.h>
+#include "modules/python/apache_module.h"
+#include "modules/python/field.h"
+#include "modules/python/table.h"
+
+/* ---- the way in: guard, then the field's own function ---- */
+
+static PyObject *field_get(PyObject *op, void *closure)
+{
+    const pp_field *field = closure;
+    request_rec *r = pp_request_enter((pp_request *)op);
+    PyObject *value;
+
+    if (!r)
+        return NULL;
+    value = field->get(op, (const char *)r + field->offset);
+    pp_request_leave((pp_request *)op);
+    return value;
+}
+
+static int field_set(PyObject *op, PyObject *value, void *closure)
+{
+    const pp_field *field = closure;
+    request_rec *r;
+    int rc;
+
+    if (!value) {
+        PyErr_Format(PyExc_AttributeError, "%s can't be deleted", field->name);
+        return -1;
+    }
+    r = pp_request_enter((pp_request *)op);
+    if (!r)
+        return -1;
+    rc = field->set(op, (char *)r + field->offset, value, field);
+    pp_request_leave((pp_request *)op);
+    return rc;
+}
+
+/* ---- setters by kind ---- */
+
+/* A text that may not be missing. */
+static int set_text(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    const char *text = pp_text_copy(((pp_request *)op)->r->pool, value, PP_TEXT_LINE, field->name);
+
+    if (!text)
+        return -1;
+    *(const char **)at = text;
+    return 0;
+}
+
+/* A text that None takes away. */
+static int set_text_or_none(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    if (value != Py_None)
+        return set_text(op, at, value, field);
+    *(const char **)at = NULL;
+    return 0;
+}
+
+static int set_int(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    (void)op;
+    return pp_int_in(value, INT_MIN, INT_MAX, field->name, at);
+}
+
+static int set_flag(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    (void)op;
+    return pp_int_in(value, 0, 1, field->name, at);
+}
+
+/* ---- attributes with a way of their own; at offset 0 `at` is the request_rec ---- */
+
+static int set_status(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    (void)op;
+    return pp_int_in(value, 100, 999, field->name, at);
+}
+
+/* httpd sends the line only when it starts with the status, so one sets the other. */
+static int set_status_line(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    request_rec *r = ((pp_request *)op)->r;
+    const char *line;
+
+    if (value == Py_None)
+        return set_text_or_none(op, at, value, field);
+    line = pp_text_copy(r->pool, value, PP_TEXT_LINE, field->name);
+    if (!line)
+        return -1;
+    if (!apr_isdigit(line[0]) || line[0] == '0' || !apr_isdigit(line[1]) || !apr_isdigit(line[2]) ||
+        line[3] != ' ') {
+        PyErr_Format(PyExc_ValueError, "%s must be like '404 Not Found', not %R", field->name,
+                     value);
+        return -1;
+    }
+    r->status = (line[0] - '0') * 100 + (line[1] - '0') * 10 + (line[2] - '0');
+    r->status_line = line;
+    return 0;
+}
+
+static int set_content_type(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    pp_request *self = (pp_request *)op;
+    const char *type = NULL;
+
+    (void)at;
+    if (value != Py_None) {
+        type = pp_text_copy(self->r->pool, value, PP_TEXT_HEADER, field->name);
+        if (!type)
+            return -1;
+    }
+    ap_set_content_type(self->r, type);
+    self->content_type_set = type != NULL;
+    return 0;
+}
+
+static PyObject *get_content_type_set(PyObject *op, const void *at)
+{
+    (void)at;
+    return PyLong_FromLong(((pp_request *)op)->content_type_set);
+}
+
+/* New reference: the table at `which`, made the first time. Its values are headers or free text. */
+static PyObject *get_table(PyObject *op, int which, apr_table_t *table)
+{
+    pp_request *self = (pp_request *)op;
+    pp_text_kind kind = which <= PP_ERR_HEADERS_OUT ? PP_TEXT_HEADER : PP_TEXT_ANY;
+    PyTypeObject *type = pp_state_of(self->call->module)->table_type;
+
+    if (!self->tables[which])
+        self->tables[which] = pp_table_new(type, table, &self->guard, op, kind);
+    return Py_XNewRef(self->tables[which]);
+}
+
+static PyObject *get_headers_in(PyObject *op, const void *at)
+{
+    return get_table(op, PP_HEADERS_IN, ((const request_rec *)at)->headers_in);
+}
+
+static PyObject *get_headers_out(PyObject *op, const void *at)
+{
+    return get_table(op, PP_HEADERS_OUT, ((const request_rec *)at)->headers_out);
+}
+
+static PyObject *get_err_headers_out(PyObject *op, const void *at)
+{
+    return get_table(op, PP_ERR_HEADERS_OUT, ((const request_rec *)at)->err_headers_out);
+}
+
+static PyObject *get_subprocess_env(PyObject *op, const void *at)
+{
+    return get_table(op, PP_SUBPROCESS_ENV, ((const request_rec *)at)->subprocess_env);
+}
+
+static PyObject *get_notes(PyObject *op, const void *at)
+{
+    return get_table(op, PP_NOTES, ((const request_rec *)at)->notes);
+}
+
+static PyObject *get_main(PyObject *op, const void *at)
+{
+    (void)at;
+    return pp_request_beside((pp_request *)op, PP_MAIN);
+}
+
+static PyObject *get_prev(PyObject *op, const void *at)
+{
+    (void)at;
+    return pp_request_beside((pp_request *)op, PP_PREV);
+}
+
+static PyObject *get_next(PyObject *op, const void *at)
+{
+    (void)at;
+    return pp_request_beside((pp_request *)op, PP_NEXT);
+}
+
+static PyObject *get_interpreter(PyObject *op, const void *at)
+{
+    (void)at;
+    return pp_text(((pp_request *)op)->call->interpreter);
+}
+
+static PyObject *get_phase(PyObject *op, const void *at)
+{
+    (void)at;
+    return pp_text(((pp_request *)op)->call->phase);
+}
+
+static PyObject *get_extension(PyObject *op, const void *at)
+{
+    (void)at;
+    return pp_text(((pp_request *)op)->call->extension);
+}
+
+static PyObject *get_expecting_100(PyObject *op, const void *at)
+{
+    (void)op;
+    return PyLong_FromLong((long)((const request_rec *)at)->expecting_100);
+}
+
+static PyObject *get_bytes_queued(PyObject *op, const void *at)
+{
+    (void)at;
+    return PyLong_FromSize_t(((pp_request *)op)->call->out_bytes);
+}
+
+/* (methods,) that allow_methods added beyond the known ones. */
+static PyObject *get_allowed_xmethods(PyObject *op, const void *at)
+{
+    const ap_method_list_t *list = ((const request_rec *)at)->allowed_methods;
+
+    return pp_get_strings(op, &list->method_list);
+}
+
+/* The names of all allowed methods. */
+static PyObject *get_allowed_methods(PyObject *op, const void *at)
+{
+    const request_rec *r = at;
+    apr_array_header_t *names = apr_array_make(r->pool, 8, sizeof(const char *));
+    int i;
+
+    for (i = 0; i < METHODS; i++) {
+        const char *name = r->allowed & (AP_METHOD_BIT << i) ? ap_method_name_of(r->pool, i) : NULL;
+
+        if (name)
+            APR_ARRAY_PUSH(names, const char *) = name;
+    }
+    apr_array_cat(names, r->allowed_methods->method_list);
+    return pp_get_strings(op, &names);
+}
+
+/* (scheme, hostinfo, user, password, hostname, port, path, query, fragment) */
+static PyObject *get_parsed_uri(PyObject *op, const void *at)
+{
+    const apr_uri_t *uri = &((const request_rec *)at)->parsed_uri;
+    const char *text[] = {uri->scheme,   uri->hostinfo, uri->user,  uri->password, uri->hostname,
+                          uri->port_str, uri->path,     uri->query, uri->fragment};
+    const size_t n = sizeof(text) / sizeof(text[0]);
+    const size_t port = 5;
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+    size_t i;
+
+    (void)op;
+    for (i = 0; tuple && i < n; i++) {
+        PyObject *part = i == port && uri->port ? PyLong_FromLong(uri->port) : pp_text(text[i]);
+
+        if (part)
+            PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, part);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+#define MEMBER(name)         APR_OFFSETOF(request_rec, name)
+#define READ(name, get, doc) PP_FIELD(field_get, NULL, "req.", name, MEMBER(name), get, NULL, doc)
+#define WRITE(name, get, set, doc) \
+    PP_FIELD(field_get, field_set, "req.", name, MEMBER(name), get, set, doc)
+#define FIND(name, get, doc) PP_FIELD(field_get, NULL, "req.", name, 0, get, NULL, doc)
+
+PyGetSetDef pp_request_fields[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    /* what the client asked for */
+    READ(the_request, pp_get_text, "the request line"),
+    READ(method, pp_get_text, "'GET', 'POST', ..."),
+    READ(method_number, pp_get_int, "apache.M_GET, ..."),
+    WRITE(uri, pp_get_text, set_text, "the path of the URI, decoded"),
+    READ(unparsed_uri, pp_get_text, "the URI as it was sent"),
+    FIND(parsed_uri, get_parsed_uri, "tuple, indexed by apache.URI_*"),
+    WRITE(args, pp_get_text, set_text_or_none, "what stands after '?', or None"),
+    WRITE(path_info, pp_get_text, set_text_or_none, "what the URI has beyond the file"),
+    WRITE(filename, pp_get_text, set_text_or_none, "the file the URI stands for"),
+    WRITE(canonical_filename, pp_get_text, set_text_or_none, "filename, as httpd spells it"),
+    READ(protocol, pp_get_text, "'HTTP/1.1'"),
+    READ(proto_num, pp_get_int, "1001 for HTTP/1.1"),
+    READ(hostname, pp_get_text, "the host the client asked, or None"),
+    READ(header_only, pp_get_int, "1 for HEAD"),
+    READ(request_time, pp_get_time, "when the request came, in seconds since 1970"),
+    READ(useragent_ip, pp_get_text, "the client's address"),
+    READ(useragent_addr, pp_get_address, "(ip, port) of the client"),
+    WRITE(user, pp_get_text, set_text_or_none, "who the client is, once authenticated, or None"),
+    WRITE(ap_auth_type, pp_get_text, set_text_or_none, "how it was authenticated, or None"),
+    WRITE(assbackwards, pp_get_int, set_flag, "1: no header is sent (HTTP/0.9)"),
+    WRITE(proxyreq, pp_get_int, set_int, "apache.PROXYREQ_*"),
+    WRITE(handler, pp_get_text, set_text_or_none, "name of httpd's handler"),
+    WRITE(used_path_info, pp_get_int, set_int, "apache.AP_REQ_*"),
+    /* tables */
+    FIND(headers_in, get_headers_in, "table of the request's headers"),
+    FIND(headers_out, get_headers_out, "table of the response's headers"),
+    FIND(err_headers_out, get_err_headers_out, "table of headers that errors keep"),
+    FIND(subprocess_env, get_subprocess_env, "table of environment variables"),
+    FIND(notes, get_notes, "table of notes between modules"),
+    /* the response */
+    WRITE(content_type, pp_get_text, set_content_type, "the response's Content-Type, or None"),
+    FIND(_content_type_set, get_content_type_set, "1: a script set content_type"),
+    READ(content_encoding, pp_get_text, "the response's Content-Encoding, or None"),
+    READ(content_languages, pp_get_strings, "tuple of languages"),
+    READ(vlist_validator, pp_get_text, "validator of a negotiated resource, or None"),
+    WRITE(status, pp_get_int, set_status, "the response's status"),
+    WRITE(status_line, pp_get_text, set_status_line, "'404 Not Found': status with its reason"),
+    READ(allowed, pp_get_offset, "bits of the allowed methods"),
+    FIND(allowed_methods, get_allowed_methods, "tuple of the allowed methods' names"),
+    FIND(allowed_xmethods, get_allowed_xmethods, "tuple of those httpd does not know"),
+    WRITE(chunked, pp_get_int, set_flag, "1: the response is chunked"),
+    WRITE(no_cache, pp_get_int, set_flag, "1: the response is not to be cached"),
+    WRITE(no_local_copy, pp_get_int, set_flag, "1: never answer 304"),
+    READ(mtime, pp_get_time, "what update_mtime gave, in seconds since 1970"),
+    READ(range, pp_get_text, "the Range header in effect, or None"),
+    READ(clength, pp_get_offset, "the response's Content-Length, as far as known"),
+    READ(sent_bodyct, pp_get_offset, "how often body data has been sent"),
+    READ(bytes_sent, pp_get_offset, "bytes of the body sent"),
+    READ(eos_sent, pp_get_int, "1: the end of the response has been sent"),
+    FIND(_bytes_queued, get_bytes_queued, "bytes written and not yet sent"),
+    /* the body of the request */
+    READ(remaining, pp_get_offset, "bytes of the request's body that have not been read"),
+    READ(read_length, pp_get_offset, "bytes of the request's body that have been read"),
+    READ(read_body, pp_get_int, "apache.REQUEST_*"),
+    READ(read_chunked, pp_get_int, "1: the request's body is chunked"),
+    FIND(expecting_100, get_expecting_100, "1: the client waits for 100 Continue"),
+    /* around the request */
+    FIND(main, get_main, "the request this one is a part of, or None"),
+    FIND(prev, get_prev, "the request that was redirected here, or None"),
+    FIND(next, get_next, "the request this one was redirected to, or None"),
+    FIND(interpreter, get_interpreter, "name of the interpreter"),
+    FIND(phase, get_phase, "'PythonHandler', ..."),
+    FIND(extension, get_extension, "what the directive named after '|', or None"),
+    {NULL, NULL, NULL, NULL, NULL}};
