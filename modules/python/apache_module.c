@@ -8,6 +8,7 @@
 #include <http_config.h>
 #include <http_core.h>
 #include <http_log.h>
+#include <http_main.h>
 #include "modules/python/field.h"
 #include "modules/python/request.h"
 #include "modules/python/table.h"
@@ -33,8 +34,10 @@ static PyObject *apache_log_error(PyObject *module, PyObject *args)
     if (pp_text_open(&text, message, PP_TEXT_ANY, "the message") != 0)
         return NULL;
     /* The log may be a pipe that is full. */
-    Py_BEGIN_ALLOW_THREADS ap_log_error(APLOG_MARK, level, 0, ap_server_conf, "%s", text.data);
-    Py_END_ALLOW_THREADS pp_bytes_close(&text);
+    Py_BEGIN_ALLOW_THREADS
+    ap_log_error(APLOG_MARK, level, 0, ap_server_conf, "%s", text.data);
+    Py_END_ALLOW_THREADS
+    pp_bytes_close(&text);
     Py_RETURN_NONE;
 }
 

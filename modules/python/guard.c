@@ -16,8 +16,10 @@ static void guard_take(pp_guard *guard)
     if (atomic_load_explicit(&guard->inside, memory_order_relaxed) != me) {
         while (!atomic_compare_exchange_strong_explicit(
             &guard->inside, &nobody, me, memory_order_acquire, memory_order_relaxed)) {
-            Py_BEGIN_ALLOW_THREADS apr_sleep(RETRY_INTERVAL);
-            Py_END_ALLOW_THREADS nobody = 0;
+            Py_BEGIN_ALLOW_THREADS
+            apr_sleep(RETRY_INTERVAL);
+            Py_END_ALLOW_THREADS
+            nobody = 0;
         }
     }
     guard->depth++;

@@ -1,11 +1,19 @@
 # mod_pypool.so and the Python package mod_python that stands beside it
 module_LTLIBRARIES += mod_pypool.la
-mod_pypool_la_SOURCES = %D%/mod_pypool.c
+mod_pypool_la_SOURCES = %D%/mod_pypool.c \
+  %D%/call.h \
+  %D%/apache_module.c %D%/apache_module.h \
+  %D%/constants.c \
+  %D%/field.c %D%/field.h \
+  %D%/guard.c %D%/guard.h \
+  %D%/request.c %D%/request.h %D%/request_fields.c %D%/request_write.c \
+  %D%/table.c %D%/table.h %D%/table_change.c \
+  %D%/text.c %D%/text.h
 mod_pypool_la_CPPFLAGS = $(AM_CPPFLAGS) $(HTTPD_CFLAGS) $(APR_CFLAGS) $(PYTHON_CFLAGS)
 mod_pypool_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -export-symbols-regex '^pypool_module$$'
 mod_pypool_la_LIBADD = modules/common/libcommon.la $(PYTHON_LIBS)
 
 # Found by the module through its own path, so a staged or moved installation works.
-pypool_packages = %D%/mod_python/__init__.py
+pypool_packages = %D%/mod_python/__init__.py %D%/mod_python/apache.py
 pypooldir = $(moduledir)/pypool/mod_python
 dist_pypool_DATA = $(pypool_packages)

@@ -4,7 +4,6 @@
 
 #include <string.h>
 #include <structmember.h>
-#include "modules/common/body.h"
 #include "modules/python/apache_module.h"
 
 /* New reference, GC-tracked. */
@@ -81,9 +80,6 @@ void pp_request_close(PyObject *op)
         if (self->related[i])
             pp_request_close(self->related[i]);
     }
-    if (self->body)
-        body_close(self->body);
-    self->body = NULL;
     if (self->call->req == op)
         self->call->req = NULL;
     self->call = NULL;

@@ -34,11 +34,11 @@ enum {
 
 /* All objects are owned references, made when first asked for, dropped by pp_request_close. */
 typedef struct pp_request {
-    PyObject_HEAD PyObject *dict; /* what scripts put on req; stays when the request is over */
-    pp_guard guard;               /* everything below is used inside it */
+    PyObject_HEAD
+    PyObject *dict; /* what scripts put on req; stays when the request is over */
+    pp_guard guard; /* everything below is used inside it */
     request_rec *r;
     pp_call *call; /* the one in progress; its r is another one for req.prev and the like */
-    struct body_reader *body; /* NULL: nothing was read */
     PyObject *tables[PP_TABLES];
     PyObject *related[PP_RELATED];
     PyObject *connection;
@@ -89,12 +89,5 @@ int pp_request_pass(pp_request *req, int flush);
 /* Methods, by file. */
 PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssize_t n, PyObject *names);
 PyObject *pp_request_flush(PyObject *op, PyObject *unused);
-PyObject *pp_request_sendfile(PyObject *op, PyObject *args);
-PyObject *pp_request_set_content_length(PyObject *op, PyObject *length);
-
-PyObject *pp_request_read(PyObject *op, PyObject *args);
-PyObject *pp_request_readline(PyObject *op, PyObject *args);
-PyObject *pp_request_readlines(PyObject *op, PyObject *args);
-PyObject *pp_request_discard_body(PyObject *op, PyObject *unused);
 
 #endif

@@ -3,6 +3,7 @@
 #include "modules/python/request.h"
 
 #include <limits.h>
+#include <apr_lib.h>
 #include <apr_strings.h>
 #include <http_core.h>
 #include <http_protocol.h>

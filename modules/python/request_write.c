@@ -91,8 +91,10 @@ int pp_request_pass(pp_request *req, int flush)
         APR_BRIGADE_INSERT_TAIL(out, apr_bucket_flush_create(out->bucket_alloc));
     if (APR_BRIGADE_EMPTY(out))
         return 0;
-    Py_BEGIN_ALLOW_THREADS rv = pass(req->call);
-    Py_END_ALLOW_THREADS return rv == APR_SUCCESS ? 0 : write_failed(rv);
+    Py_BEGIN_ALLOW_THREADS
+    rv = pass(req->call);
+    Py_END_ALLOW_THREADS
+    return rv == APR_SUCCESS ? 0 : write_failed(rv);
 }
 
 /* 0, or -1 with OSError. What fits is copied; more is lent to the filters, which take it before

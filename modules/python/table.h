@@ -10,7 +10,8 @@
 #include <apr_tables.h>
 
 typedef struct pp_table {
-    PyObject_HEAD apr_table_t *table;
+    PyObject_HEAD
+    apr_table_t *table;
     pp_guard *guard;   /* the owner's, or its own */
     PyObject *owner;   /* NULL: made by a script */
     apr_pool_t *pool;  /* of a table made by a script */
