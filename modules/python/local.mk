@@ -6,7 +6,8 @@ mod_pypool_la_SOURCES = %D%/mod_pypool.c \
   %D%/constants.c \
   %D%/field.c %D%/field.h \
   %D%/guard.c %D%/guard.h \
-  %D%/request.c %D%/request.h %D%/request_fields.c %D%/request_write.c \
+  %D%/request.c %D%/request.h %D%/request_fields.c %D%/request_methods.h \
+  %D%/request_ask.c %D%/request_body.c %D%/request_do.c %D%/request_file.c %D%/request_write.c \
   %D%/table.c %D%/table.h %D%/table_change.c \
   %D%/text.c %D%/text.h
 mod_pypool_la_CPPFLAGS = $(AM_CPPFLAGS) $(HTTPD_CFLAGS) $(APR_CFLAGS) $(PYTHON_CFLAGS)

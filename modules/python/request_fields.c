@@ -228,10 +228,11 @@ static PyObject *get_allowed_methods(PyObject *op, const void *at)
 {
     const request_rec *r = at;
     apr_array_header_t *names = apr_array_make(r->pool, 8, sizeof(const char *));
+    apr_int64_t allowed = r->allowed | r->allowed_methods->method_mask;
     int i;
 
     for (i = 0; i < METHODS; i++) {
-        const char *name = r->allowed & (AP_METHOD_BIT << i) ? ap_method_name_of(r->pool, i) : NULL;
+        const char *name = allowed & (AP_METHOD_BIT << i) ? ap_method_name_of(r->pool, i) : NULL;
 
         if (name)
             APR_ARRAY_PUSH(names, const char *) = name;
