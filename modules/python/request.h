@@ -39,7 +39,7 @@ typedef struct pp_request {
     PyObject *dict; /* what scripts put on req; stays when the request is over */
     pp_guard guard; /* everything below is used inside it */
     request_rec *r;
-    pp_call *call; /* the one in progress; its r is another one for req.prev and the like */
+    pp_call *call;     /* the one in progress; its r is another one for req.prev and the like */
     body_reader *body; /* NULL: nothing was read */
     PyObject *tables[PP_TABLES];
     PyObject *related[PP_RELATED];

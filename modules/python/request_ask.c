@@ -209,9 +209,9 @@ PyObject *pp_request_ssl_var_lookup(PyObject *op, PyObject *name)
         return NULL;
     variable = pp_text_copy(r->pool, name, PP_TEXT_LINE, "the name");
     if (variable)
-        answer = pp_text(lookup ? lookup(r->pool, r->server, r->connection, r,
-                                         apr_pstrdup(r->pool, variable))
-                                : NULL);
+        answer = pp_text(
+            lookup ? lookup(r->pool, r->server, r->connection, r, apr_pstrdup(r->pool, variable))
+                   : NULL);
     pp_request_leave((pp_request *)op);
     return answer;
 }

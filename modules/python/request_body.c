@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * req.read and its kin: the body of the request as bytes, whatever its method or framing. The GIL is
- * released while bytes come in; memory grows with what arrives, never with what a header announces. */
+ * req.read and its kin: the body of the request as bytes, whatever its method or framing. The GIL
+ * is released while bytes come in; memory grows with what arrives, never with what a header
+ * announces. */
 #include "modules/python/request_methods.h"
 
 #include <http_protocol.h>

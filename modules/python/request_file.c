@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * req.sendfile: a file as part of the response. It is handed to httpd as a file, behind what was
- * written before it, so the system can send it without copying, and it counts for Content-Length. */
+ * written before it, so the system can send it without copying, and it counts for Content-Length.
+ */
 #include "modules/python/request_methods.h"
 
 #include <errno.h>
