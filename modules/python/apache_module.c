@@ -118,13 +118,9 @@ static int apache_exec(PyObject *module)
     state->time_limit_exceeded = PyErr_NewExceptionWithDoc(
         "_apache.TimeLimitExceeded", "The handler ran longer than PythonTimeLimit allows.",
         PyExc_BaseException, NULL);
-    state->body_error = PyErr_NewExceptionWithDoc(
-        "_apache.BodyError", "The request's body can't be read; `status` is the answer to that.",
-        PyExc_OSError, NULL);
-    if (!state->body_error || !state->server_return || !state->time_limit_exceeded)
+    if (!state->server_return || !state->time_limit_exceeded)
         return -1;
     if (PyModule_AddObjectRef(module, "SERVER_RETURN", state->server_return) != 0 ||
-        PyModule_AddObjectRef(module, "BodyError", state->body_error) != 0 ||
         PyModule_AddObjectRef(module, "TimeLimitExceeded", state->time_limit_exceeded) != 0 ||
         PyModule_AddObjectRef(module, "table", (PyObject *)state->table_type) != 0)
         return -1;
@@ -142,7 +138,6 @@ static int apache_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->finfo_type);
     Py_VISIT(state->handlers_type);
     Py_VISIT(state->server_return);
-    Py_VISIT(state->body_error);
     Py_VISIT(state->time_limit_exceeded);
     return 0;
 }
@@ -158,7 +153,6 @@ static int apache_clear(PyObject *module)
     Py_CLEAR(state->finfo_type);
     Py_CLEAR(state->handlers_type);
     Py_CLEAR(state->server_return);
-    Py_CLEAR(state->body_error);
     Py_CLEAR(state->time_limit_exceeded);
     return 0;
 }

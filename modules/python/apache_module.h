@@ -16,7 +16,6 @@ typedef struct pp_state {
     PyTypeObject *finfo_type;
     PyTypeObject *handlers_type;   /* of req.hlist */
     PyObject *server_return;       /* SERVER_RETURN */
-    PyObject *body_error;          /* BodyError */
     PyObject *time_limit_exceeded; /* TimeLimitExceeded */
 } pp_state;
 

@@ -24,7 +24,8 @@ typedef struct pp_call {
     const char *extension;   /* ".py" when the directive named it after `|`, or NULL */
     const char *handler;     /* the handler being run, as written: req.hlist.handler */
     const char *directory;   /* where its directive stands, or NULL: req.hlist.directory */
-    apr_table_t *options;    /* PythonOption in effect, or NULL */
+    const char *location;    /* the same when that is a <Location>, else NULL */
+    apr_table_t *options;    /* PythonOption in effect, or NULL; an empty value means unset */
     apr_table_t *config;     /* directives in effect, or NULL */
     apr_off_t body_limit;    /* PythonBodyLimit in bytes, 0 = none */
 

@@ -199,10 +199,8 @@ static PyObject *get_phase(PyObject *op, const void *at)
 
 static PyObject *get_extension(PyObject *op, const void *at)
 {
-    const char *extension = ((pp_request *)op)->call->extension;
-
     (void)at;
-    return pp_text(extension ? extension : "");
+    return pp_text(((pp_request *)op)->call->extension);
 }
 
 static PyObject *get_expecting_100(PyObject *op, const void *at)
@@ -230,14 +228,13 @@ static PyObject *get_allowed_methods(PyObject *op, const void *at)
 {
     const request_rec *r = at;
     apr_array_header_t *names = apr_array_make(r->pool, 8, sizeof(const char *));
-    apr_int64_t allowed = r->allowed | r->allowed_methods->method_mask;
     int i;
 
     for (i = 0; i < METHODS; i++) {
-        /* GET and HEAD have one number. */
-        if (allowed & (AP_METHOD_BIT << i))
-            APR_ARRAY_PUSH(names, const char *) =
-                i == M_GET ? "GET" : ap_method_name_of(r->pool, i);
+        const char *name = r->allowed & (AP_METHOD_BIT << i) ? ap_method_name_of(r->pool, i) : NULL;
+
+        if (name)
+            APR_ARRAY_PUSH(names, const char *) = name;
     }
     apr_array_cat(names, r->allowed_methods->method_list);
     return pp_get_strings(op, &names);
@@ -283,8 +280,8 @@ PyGetSetDef pp_request_fields[] = {
     FIND(parsed_uri, get_parsed_uri, "tuple, indexed by apache.URI_*"),
     WRITE(args, pp_get_text, set_text_or_none, "what stands after '?', or None"),
     WRITE(path_info, pp_get_text, set_text_or_none, "what the URI has beyond the file"),
-    WRITE(filename, pp_get_text, set_text, "the file the URI stands for"),
-    WRITE(canonical_filename, pp_get_text, set_text, "filename, as httpd spells it"),
+    WRITE(filename, pp_get_text, set_text_or_none, "the file the URI stands for"),
+    WRITE(canonical_filename, pp_get_text, set_text_or_none, "filename, as httpd spells it"),
     READ(protocol, pp_get_text, "'HTTP/1.1'"),
     READ(proto_num, pp_get_int, "1001 for HTTP/1.1"),
     READ(hostname, pp_get_text, "the host the client asked, or None"),
@@ -337,5 +334,5 @@ PyGetSetDef pp_request_fields[] = {
     FIND(next, get_next, "the request this one was redirected to, or None"),
     FIND(interpreter, get_interpreter, "name of the interpreter"),
     FIND(phase, get_phase, "'PythonHandler', ..."),
-    FIND(extension, get_extension, "what the directive named after '|', or ''"),
+    FIND(extension, get_extension, "what the directive named after '|', or None"),
     {NULL, NULL, NULL, NULL, NULL}};

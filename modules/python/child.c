@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Python in a child process: its start, what all requests share, its end. */
+#include "modules/python/child.h"
+
+#include <ap_mpm.h>
+#include <http_log.h>
+#include <unistd.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "modules/common/status_board.h"
+#include "modules/python/conf.h"
+#include "modules/python/memory.h"
+#include "modules/python/state.h"
+
+APLOG_USE_MODULE(pypool);
+
+#define SHUTDOWN_SECONDS 3
+
+static pp_child child;
+static status_board *board;
+static apr_pool_t *child_pool;
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+
+#define COLUMN(name, label, field)                                      \
+    {                                                                   \
+        name, label, STATUS_SUM, APR_OFFSETOF(pp_counters, field), NULL \
+    }
+
+static const status_column columns[] = {COLUMN("Interpreters", "interpreters", interpreters),
+                                        COLUMN("Applications", "applications", applications),
+                                        COLUMN("Requests", "requests", requests),
+                                        COLUMN("Failures", "failures", failures),
+                                        COLUMN("Waits", "waits", waits),
+                                        COLUMN("WaitTimeouts", "wait time-outs", timeouts),
+                                        COLUMN("Overtime", "over the time limit", overtime),
+                                        COLUMN("Memory", "bytes in use", memory),
+                                        {NULL, NULL, STATUS_SUM, 0, NULL}};
+
+static const status_layout layout = {"Pypool", "Python interpreters (mod_pypool)",
+                                     sizeof(pp_counters), columns};
+
+apr_status_t pp_child_prepare(apr_pool_t *pconf)
+{
+    return status_board_make(&board, &layout, pconf);
+}
+
+int pp_child_status(request_rec *r, int flags)
+{
+    if (board)
+        status_board_print(board, r, flags);
+    return OK;
+}
+
+/* The end of the child: what handlers registered with atexit runs, in a thread of its own that is
+ * waited for SHUTDOWN_SECONDS. Interpreters are not destroyed: a handler, or a thread that one has
+ * left behind, may still be inside, and the process ends anyway. */
+typedef struct ending {
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    int is_done;
+} ending;
+
+static ending end_state = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static void end_interpreter(pp_interp *interp, void *unused)
+{
+    pp_thread *state = pp_thread_of(interp);
+    PyObject *done;
+
+    (void)unused;
+    if (!state)
+        return;
+    pp_enter(state);
+    done = PyObject_CallNoArgs(interp->shutdown);
+    if (!done)
+        PyErr_WriteUnraisable(interp->shutdown);
+    Py_XDECREF(done);
+    pp_leave(state);
+}
+
+static void *end_all(void *unused)
+{
+    (void)unused;
+    pp_interp_each(end_interpreter, NULL);
+    pthread_mutex_lock(&end_state.lock);
+    end_state.is_done = 1;
+    pthread_cond_signal(&end_state.done);
+    pthread_mutex_unlock(&end_state.lock);
+    /* The states stay: deleting them would wait for GILs, which a stuck thread may hold. */
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static apr_status_t end_child(void *unused)
+{
+    struct timespec deadline;
+    pthread_t thread;
+
+    (void)unused;
+    /* prefork ends a child from its signal handler, perhaps in the middle of Python code. */
+    if (pp_thread_inside() || !child.main)
+        return APR_SUCCESS;
+    if (pthread_create(&thread, NULL, end_all, NULL))
+        return APR_SUCCESS;
+    pthread_detach(thread);
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += SHUTDOWN_SECONDS;
+    pthread_mutex_lock(&end_state.lock);
+    while (!end_state.is_done &&
+           !pthread_cond_timedwait(&end_state.done, &end_state.lock, &deadline))
+        ;
+    if (!end_state.is_done)
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, child.server,
+                     "PP104: exit functions of Python code took longer than %d s and were cut off",
+                     SHUTDOWN_SECONDS);
+    pthread_mutex_unlock(&end_state.lock);
+    return APR_SUCCESS;
+}
+
+static void start(void)
+{
+    child.main = pp_interp_start(child.server, child_pool);
+    if (!child.main) {
+        ap_log_error(APLOG_MARK, APLOG_CRIT, 0, child.server,
+                     "PP100: Python does not run in this child; its requests are answered by 500");
+        return;
+    }
+    pp_count(child.counters->interpreters);
+    if (watchdog_make(&child.dog, child_pool) != APR_SUCCESS)
+        child.dog = NULL;
+    apr_pool_cleanup_register(child_pool, NULL, end_child, apr_pool_cleanup_null);
+    ap_log_error(APLOG_MARK, APLOG_INFO, 0, child.server, "PP003: Python %s started",
+                 Py_GetVersion());
+}
+
+void pp_child_init(apr_pool_t *pchild, server_rec *s)
+{
+    int threaded = 0, threads = 1;
+
+    ap_mpm_query(AP_MPMQ_IS_THREADED, &threaded);
+    if (threaded)
+        ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    child.server = s;
+    child.threads = threads > 0 ? threads : 1;
+    child.threaded = child.threads > 1;
+    child.counters = status_board_claim(board, &layout, pchild);
+    child_pool = pchild;
+    if (pp_conf_handler_count())
+        pthread_once(&started, start);
+}
+
+pp_child *pp_child_started(void)
+{
+    pthread_once(&started, start);
+    return child.main ? &child : NULL;
+}
+
+void pp_child_count(const failure *f)
+{
+    pp_count(child.counters->requests);
+    if (f->kind)
+        pp_count(child.counters->failures);
+    __atomic_store_n(&child.counters->memory, (apr_uint64_t)pp_memory_used(), __ATOMIC_RELAXED);
+}

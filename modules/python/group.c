@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Applications and their interpreters.
+ *
+ * A pool is some interpreters; a group is an application that uses a pool. Each group begins with a
+ * pool of its own, except that all applications under `PythonGIL main` use the pool whose only
+ * member is the main interpreter, and that an application may be moved there.
+ *
+ * Groups and pool members are only ever added, by one atomic store each, so finding them takes no
+ * lock. A pool's lock guards making and waiting; it is never held while an interpreter is made. */
+#include "modules/python/group.h"
+
+#include <http_log.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "modules/common/conf_value.h"
+#include "modules/python/child.h"
+#include "modules/python/state.h"
+
+APLOG_USE_MODULE(pypool);
+
+typedef struct interp_pool {
+    int own_gil;
+    int most;             /* members */
+    int made;             /* members, or being made; guarded by lock */
+    int failures;         /* how often making failed; guarded by lock */
+    int waiting;          /* threads that wait for a change; written under lock, read without */
+    int last;             /* the member that was taken last: a hint */
+    pthread_mutex_t lock; /* for making and waiting */
+    pthread_cond_t changed;
+    pp_interp *members[]; /* NULL until made; atomic */
+} interp_pool;
+
+struct pp_group {
+    struct pp_group *next;
+    const char *name;
+    int gil, interpreters, exclusive; /* as configured: an application is a name and these */
+    interp_pool *pool;                /* atomic: may become the main one */
+};
+
+#define BUCKETS 64
+static pp_group *buckets[BUCKETS]; /* by hash of the name; atomic heads */
+static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding a group */
+static interp_pool *main_pool;                                  /* guarded by groups_lock */
+
+static interp_pool *pool_make(int most, int own_gil)
+{
+    interp_pool *pool = calloc(1, sizeof(*pool) + (size_t)most * sizeof(pool->members[0]));
+    pthread_condattr_t monotonic;
+
+    if (!pool)
+        return NULL;
+    pool->most = most;
+    pool->own_gil = own_gil;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return pool;
+}
+
+static interp_pool *pool_of_main(pp_interp *main)
+{
+    if (!main_pool && (main_pool = pool_make(1, 0))) {
+        main_pool->members[0] = main;
+        main_pool->made = 1;
+    }
+    return main_pool;
+}
+
+/* Whether interpreters of this group get GILs of their own. */
+static int wants_own_gil(int gil, const pp_child *child)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+    return gil == PP_GIL_OWN || (gil == PP_GIL_AUTO && child->threaded);
+#elif PY_VERSION_HEX >= 0x030c0000
+    (void)child;
+    return gil == PP_GIL_OWN; /* 3.12 and 3.13 have faults there: only when asked for */
+#else
+    (void)gil;
+    (void)child;
+    return 0;
+#endif
+}
+
+/* The bound of a group's interpreters. */
+static int most_members(const pp_group *group, int own_gil, const pp_child *child)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (group->interpreters > 0)
+        return group->interpreters;
+    if (group->exclusive)
+        return child->threads;
+    if (!own_gil || cores < 1)
+        return 1;
+    return cores < child->threads ? (int)cores : child->threads;
+}
+
+/* Under groups_lock. */
+static int furnish(pp_group *group, pp_child *child)
+{
+    int own_gil = wants_own_gil(group->gil, child);
+
+    if (group->gil == PP_GIL_MAIN || !strcmp(group->name, "main_interpreter"))
+        group->pool = pool_of_main(child->main);
+    else
+        group->pool = pool_make(most_members(group, own_gil, child), own_gil);
+    return group->pool ? 0 : -1;
+}
+
+static pp_group *find(pp_group *group, const char *name, const pp_conf *conf)
+{
+    for (; group; group = group->next)
+        if (group->gil == (int)pp_conf_or(conf->gil, PP_GIL_AUTO) &&
+            group->interpreters == (int)pp_conf_or(conf->interpreters, 0) &&
+            group->exclusive == (conf->exclusive == 1) && !strcmp(group->name, name))
+            return group;
+    return NULL;
+}
+
+static pp_group *add(pp_group **bucket, const char *name, const pp_conf *conf, pp_child *child)
+{
+    pp_group *group;
+
+    pthread_mutex_lock(&groups_lock);
+    group = find(*bucket, name, conf);
+    if (!group && (group = calloc(1, sizeof(*group)))) {
+        group->name = strdup(name);
+        group->gil = (int)pp_conf_or(conf->gil, PP_GIL_AUTO);
+        group->interpreters = (int)pp_conf_or(conf->interpreters, 0);
+        group->exclusive = conf->exclusive == 1;
+        group->next = *bucket;
+        if (group->name && furnish(group, child) == 0) {
+            __atomic_store_n(bucket, group, __ATOMIC_RELEASE);
+            pp_count(child->counters->applications);
+        } else {
+            free((char *)group->name);
+            free(group);
+            group = NULL;
+        }
+    }
+    pthread_mutex_unlock(&groups_lock);
+    return group;
+}
+
+pp_group *pp_group_of(const pp_conf *conf, const pp_handler *first, request_rec *r)
+{
+    pp_child *child = pp_child_started();
+    const char *name, *at;
+    unsigned int hash = 5381;
+    pp_group **bucket, *group;
+
+    if (!child)
+        return NULL;
+    name = pp_conf_application(conf, first, r);
+    for (at = name; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    bucket = &buckets[hash % BUCKETS];
+    group = find(__atomic_load_n(bucket, __ATOMIC_ACQUIRE), name, conf);
+    return group ? group : add(bucket, name, conf, child);
+}
+
+const char *pp_group_name(const pp_group *group)
+{
+    return group->name;
+}
+
+static pp_interp *member(interp_pool *pool, int i)
+{
+    return __atomic_load_n(&pool->members[i], __ATOMIC_ACQUIRE);
+}
+
+/* The least busy member, the one taken last if it is among them; NULL when there is none. */
+static pp_interp *least_busy(interp_pool *pool, apr_uint32_t *load)
+{
+    int i, start = __atomic_load_n(&pool->last, __ATOMIC_RELAXED), best = start;
+    pp_interp *found = NULL;
+
+    for (i = 0; i < pool->most; i++) {
+        int at = start + i < pool->most ? start + i : start + i - pool->most;
+        pp_interp *interp = member(pool, at);
+        apr_uint32_t busy = interp ? __atomic_load_n(&interp->busy, __ATOMIC_SEQ_CST) : 0;
+
+        if (interp && (!found || busy < *load)) {
+            found = interp;
+            *load = busy;
+            best = at;
+            if (!busy)
+                break;
+        }
+    }
+    if (best != start)
+        __atomic_store_n(&pool->last, best, __ATOMIC_RELAXED);
+    return found;
+}
+
+/* With the lock held: a member that nobody uses becomes the caller's. */
+static pp_interp *take_free(interp_pool *pool)
+{
+    int i;
+
+    for (i = 0; i < pool->most; i++) {
+        pp_interp *interp = member(pool, i);
+        apr_uint32_t none = 0;
+
+        if (interp && __atomic_compare_exchange_n(&interp->busy, &none, 1, 0, __ATOMIC_SEQ_CST,
+                                                  __ATOMIC_SEQ_CST))
+            return interp;
+    }
+    return NULL;
+}
+
+/* With the lock held, which is given up meanwhile: makes one more member, already taken. */
+static pp_interp *grow(pp_group *group, interp_pool *pool)
+{
+    pp_child *child = pp_child_started();
+    pp_interp *interp;
+    int i;
+
+    pool->made++;
+    pthread_mutex_unlock(&pool->lock);
+    interp = pp_interp_make(child->server, group->name, pool->own_gil);
+    pthread_mutex_lock(&pool->lock);
+    if (interp) {
+        pp_count(child->counters->interpreters);
+        interp->busy = 1;
+        for (i = 0; pool->members[i]; i++)
+            ;
+        __atomic_store_n(&pool->members[i], interp, __ATOMIC_RELEASE);
+    } else {
+        pool->made--;
+        pool->failures++;
+    }
+    pthread_cond_broadcast(&pool->changed);
+    return interp;
+}
+
+/* Shared use when no member is idle: one more, or the least busy, or the first when it is made. */
+static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_interp **interp)
+{
+    apr_uint32_t load = 0;
+    int failures;
+
+    pthread_mutex_lock(&pool->lock);
+    failures = pool->failures;
+    for (;;) {
+        *interp = least_busy(pool, &load);
+        if ((!*interp || load) && pool->made < pool->most)
+            *interp = grow(group, pool);
+        else if (*interp)
+            __atomic_fetch_add(&(*interp)->busy, 1, __ATOMIC_SEQ_CST);
+        if (*interp || pool->failures != failures)
+            break;
+        pthread_cond_wait(&pool->changed, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return *interp ? APR_SUCCESS : PP_GROUP_FAILED;
+}
+
+static struct timespec deadline_after(apr_int64_t wait)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += wait / APR_USEC_PER_SEC;
+    t.tv_nsec += wait % APR_USEC_PER_SEC * 1000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_int64_t wait,
+                                      pp_interp **interp)
+{
+    pp_counters *counters = pp_child_started()->counters;
+    struct timespec deadline = deadline_after(wait);
+    int failures, late = 0;
+
+    pthread_mutex_lock(&pool->lock);
+    /* Raised before looking: who releases after the look sees it, and signals when we wait. */
+    __atomic_add_fetch(&pool->waiting, 1, __ATOMIC_SEQ_CST);
+    failures = pool->failures;
+    while (!(*interp = take_free(pool)) && pool->failures == failures && !late) {
+        if (pool->made < pool->most) {
+            *interp = grow(group, pool);
+            break;
+        }
+        pp_count(counters->waits);
+        late = pthread_cond_timedwait(&pool->changed, &pool->lock, &deadline);
+    }
+    __atomic_sub_fetch(&pool->waiting, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&pool->lock);
+    if (*interp)
+        return APR_SUCCESS;
+    if (!late)
+        return PP_GROUP_FAILED;
+    pp_count(counters->timeouts);
+    return PP_GROUP_TIMEUP;
+}
+
+/* The interpreter of `pool` in which the calling thread already is: a sub-request stays there. */
+static pp_interp *nested(interp_pool *pool)
+{
+    int i;
+
+    for (i = 0; i < pool->most; i++) {
+        pp_interp *interp = member(pool, i);
+
+        if (interp && pp_thread_nested(interp))
+            return interp;
+    }
+    return NULL;
+}
+
+apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_interp **interp)
+{
+    interp_pool *pool = __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE);
+    apr_uint32_t load = 0;
+
+    *interp = pp_thread_inside() ? nested(pool) : NULL;
+    if (!*interp && group->exclusive)
+        return acquire_exclusive(group, pool, wait, interp);
+    if (!*interp)
+        *interp = least_busy(pool, &load);
+    /* Whether there are as many as may be is asked without the lock: at worst it is asked again. */
+    if (!*interp || (load && __atomic_load_n(&pool->made, __ATOMIC_RELAXED) < pool->most))
+        return acquire_or_grow(group, pool, interp);
+    __atomic_fetch_add(&(*interp)->busy, 1, __ATOMIC_SEQ_CST);
+    return APR_SUCCESS;
+}
+
+void pp_group_release(pp_group *group, pp_interp *interp)
+{
+    interp_pool *pool = __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE);
+
+    __atomic_fetch_sub(&interp->busy, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&pool->waiting, __ATOMIC_SEQ_CST))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_signal(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+int pp_group_may_move(const pp_group *group, const pp_interp *interp)
+{
+    return interp->index && group->gil == PP_GIL_AUTO;
+}
+
+int pp_group_move_to_main(pp_group *group)
+{
+    interp_pool *target, *old = __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE);
+
+    pthread_mutex_lock(&groups_lock);
+    target = pool_of_main(pp_child_started()->main);
+    pthread_mutex_unlock(&groups_lock);
+    return target && old != target &&
+           __atomic_compare_exchange_n(&group->pool, &old, target, 0, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * PythonTimeLimit. The watchdog's thread enters the interpreter concerned, so that it and the
+ * handler can't both run: what it finds there stays so until it has left. */
+#include "modules/python/limits.h"
+
+#include "modules/python/apache_module.h"
+#include "modules/python/child.h"
+
+/* On the watchdog's thread. */
+static void raise_in(void *late_)
+{
+    pp_thread *late = late_;
+    pp_thread *state = pp_thread_of(late->interp);
+
+    if (!state)
+        return; /* it is called again */
+    pp_enter(state);
+    if (watch_overdue(late->watch)) {
+        late->expired = 1;
+        PyThreadState_SetAsyncExc(late->thread, pp_time_limit_exceeded(late->interp->apache));
+    }
+    pp_leave(state);
+}
+
+void pp_limits_begin(pp_thread *state, apr_int64_t limit)
+{
+    pp_child *child = pp_child_started();
+
+    if (!limit || state->depth > 1 || !child->dog)
+        return;
+    if (!state->watch && watchdog_add(child->dog, &state->watch, raise_in, state) != APR_SUCCESS)
+        return;
+    watch_arm(state->watch, limit);
+}
+
+int pp_limits_end(pp_thread *state)
+{
+    int expired;
+
+    if (state->depth > 1 || !state->watch)
+        return 0;
+    watch_disarm(state->watch);
+    expired = state->expired;
+    if (expired) {
+        state->expired = 0;
+        PyThreadState_SetAsyncExc(state->thread, NULL);
+        pp_count(pp_child_started()->counters->overtime);
+    }
+    return expired;
+}

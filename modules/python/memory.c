@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * PythonMemoryLimit: wrappers around Python's raw allocator and its arena allocator.
+ *
+ * Two of Python's allocation domains end in malloc: "raw", which also gets every object that is
+ * too large for a pool, and the arenas, from which small objects are cut. A free-threaded build
+ * has its own allocator for objects; there only the raw domain is counted. The counter is one
+ * relaxed atomic: arenas and large objects are rare, so threads seldom meet on it. */
+#include "modules/python/memory.h"
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdlib.h>
+
+#if defined(__APPLE__)
+#include <malloc/malloc.h>
+#define block_size(p) malloc_size(p)
+#elif defined(__FreeBSD__)
+#include <malloc_np.h>
+#define block_size(p) malloc_usable_size(p)
+#else
+#include <malloc.h>
+#define block_size(p) malloc_usable_size(p)
+#endif
+
+static apr_int64_t used, most;
+static PyMemAllocatorEx next_raw;
+static PyObjectArenaAllocator next_arena;
+static __thread int exempt;
+
+apr_int64_t pp_memory_used(void)
+{
+    return __atomic_load_n(&used, __ATOMIC_RELAXED);
+}
+
+void pp_memory_exempt(int on)
+{
+    exempt += on ? 1 : -1;
+}
+
+static void count(apr_int64_t bytes)
+{
+    __atomic_fetch_add(&used, bytes, __ATOMIC_RELAXED);
+}
+
+static int fits(size_t bytes)
+{
+    apr_int64_t now = pp_memory_used();
+
+    return !most || exempt || (bytes <= (size_t)most && now <= most - (apr_int64_t)bytes);
+}
+
+static void *raw_malloc(void *context, size_t bytes)
+{
+    void *block;
+
+    (void)context;
+    if (!fits(bytes))
+        return NULL;
+    block = next_raw.malloc(next_raw.ctx, bytes);
+    if (block)
+        count((apr_int64_t)block_size(block));
+    return block;
+}
+
+static void *raw_calloc(void *context, size_t number, size_t size)
+{
+    void *block;
+
+    (void)context;
+    if ((size && number > SIZE_MAX / size) || !fits(number * size))
+        return NULL;
+    block = next_raw.calloc(next_raw.ctx, number, size);
+    if (block)
+        count((apr_int64_t)block_size(block));
+    return block;
+}
+
+static void *raw_realloc(void *context, void *old, size_t bytes)
+{
+    size_t before = old ? block_size(old) : 0;
+    void *block;
+
+    (void)context;
+    if (bytes > before && !fits(bytes - before))
+        return NULL;
+    block = next_raw.realloc(next_raw.ctx, old, bytes);
+    if (block)
+        count((apr_int64_t)block_size(block) - (apr_int64_t)before);
+    return block;
+}
+
+static void raw_free(void *context, void *block)
+{
+    (void)context;
+    if (block)
+        count(-(apr_int64_t)block_size(block));
+    next_raw.free(next_raw.ctx, block);
+}
+
+static void *arena_alloc(void *context, size_t bytes)
+{
+    void *arena;
+
+    (void)context;
+    if (!fits(bytes))
+        return NULL;
+    arena = next_arena.alloc(next_arena.ctx, bytes);
+    if (arena)
+        count((apr_int64_t)bytes);
+    return arena;
+}
+
+static void arena_free(void *context, void *arena, size_t bytes)
+{
+    (void)context;
+    count(-(apr_int64_t)bytes);
+    next_arena.free(next_arena.ctx, arena, bytes);
+}
+
+void pp_memory_start(apr_int64_t limit)
+{
+    PyMemAllocatorEx raw = {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free};
+    PyObjectArenaAllocator arena = {NULL, arena_alloc, arena_free};
+
+    most = limit;
+    PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &next_raw);
+    PyObject_GetArenaAllocator(&next_arena);
+    PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
+    PyObject_SetArenaAllocator(&arena);
+}

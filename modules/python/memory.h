@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * PythonMemoryLimit: counts what Python allocates in a child and refuses what goes beyond. */
+#ifndef INTERPOOL_PYTHON_MEMORY_H
+#define INTERPOOL_PYTHON_MEMORY_H
+
+#include <apr.h>
+
+/* Before Python is initialised: Python's raw allocations (objects above 512 bytes among them) and
+ * the arenas of its small objects are counted from here on. Past `limit` bytes (0 = none) an
+ * allocation fails, which the script sees as MemoryError. */
+void pp_memory_start(apr_int64_t limit);
+
+/* Bytes in use. */
+apr_int64_t pp_memory_used(void);
+
+/* For the calling thread, nestable: work that must not fail for want of memory, such as making an
+ * interpreter or describing a MemoryError. */
+void pp_memory_exempt(int on);
+
+#endif

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds, loads and reloads the modules that handlers are in.
+
+Each directory whose modules serve requests is a *space*: its modules see each other by their plain
+names, and modules of other directories with the same names are other modules. A space's module is
+`sys.modules[name]` as usual, unless another module has that name already: then it gets a name of
+its own (`_mp_<directory>_<name>`), and import statements inside the space find it all the same,
+because the interpreter's `__import__` asks Space.rename() first (script.c).
+
+When a file of a space has changed the whole space is loaded anew, so that old and new classes
+never mix. Requests that are under way finish with the code they began with.
+"""
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import threading
+import time
+
+_STDLIB = getattr(sys, 'stdlib_module_names', frozenset(sys.builtin_module_names))
+_SPACE = '__mod_python_space__'   # the global of a space's module that names its space
+
+_spaces = {}        # directory -> Space
+_plain = {}         # module name -> _Plain
+_packages = {}      # name of a space's package -> Space, for the submodules' imports
+_paths_seen = set()  # PythonPath expressions already applied
+_guard = threading.Lock()  # for the tables above; never held while a module is loaded
+
+
+class _Source(importlib.machinery.SourceFileLoader):
+    """Always compiles the source: neither stale nor planted bytecode is run."""
+
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+_LOADERS = ((importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
+            (_Source, importlib.machinery.SOURCE_SUFFIXES))
+
+
+def _stamp(path):
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class _Watched:
+    """Files that were loaded, and whether one has changed since: asked at most once a second."""
+
+    def __init__(self):
+        # A time limit must be able to end a wait, so the lock is never waited for in one go.
+        self._lock = threading.RLock()
+        self.generation = 0
+        self._stamps = {}
+        self._asked = 0
+        self._stale = False
+
+    def __enter__(self):
+        while not self._lock.acquire(timeout=0.5):
+            pass
+
+    def __exit__(self, *ignored):
+        self._lock.release()
+
+    def watch(self, path):
+        if path and path not in self._stamps:
+            self._stamps[path] = _stamp(path)
+
+    def changed(self):
+        now = int(time.time())
+        if not self._stale and now != self._asked:
+            self._asked = now
+            self._stale = any(_stamp(path) != stamp
+                              for path, stamp in list(self._stamps.items()))
+        return self._stale
+
+    def forget(self):
+        self._stamps = {}
+        self._stale = False
+        self.generation += 1
+
+
+class Space(_Watched):
+    """The modules of one directory."""
+
+    def __init__(self, directory):
+        super().__init__()
+        self.directory = directory
+        self.modules = {}    # plain name -> module
+        self._absent = set()  # names that are not here
+
+    def rename(self, name):
+        """The full name under which a module of this space, or any other module, is imported."""
+        top, dot, rest = name.partition('.')
+        module = self.load(top)
+        if module is None or module.__name__ == top:
+            return name
+        return module.__name__ + dot + rest
+
+    def load(self, name):
+        """The module `name` of the directory, or None when it has none."""
+        module = self.modules.get(name)
+        if module is not None and not getattr(module.__spec__, '_initializing', False):
+            return module
+        if name in self._absent:
+            return None
+        with self:
+            module = self.modules.get(name)
+            if module is None and name not in self._absent:
+                module = self._find(name)
+                if module is None:
+                    self._absent.add(name)
+            return module
+
+    def _find(self, name):
+        spec = importlib.machinery.FileFinder(self.directory, *_LOADERS).find_spec(name)
+        if spec is None or spec.loader is None:  # without a loader: a mere folder
+            return None
+        other = sys.modules.get(name)
+        if other is not None and getattr(other, '__spec__', None) is not None \
+                and other.__spec__.origin == spec.origin:
+            self.modules[name] = other
+            self._watch_module(other)
+            return other
+        if other is not None or name in _STDLIB:
+            digest = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:12]
+            full = f'_mp_{digest}_{name}'
+            spec = importlib.util.spec_from_file_location(
+                full, spec.origin, loader=type(spec.loader)(full, spec.origin),
+                submodule_search_locations=spec.submodule_search_locations)
+        return self._execute(name, spec)
+
+    def _execute(self, name, spec):
+        module = importlib.util.module_from_spec(spec)
+        setattr(module, _SPACE, self)
+        self.watch(spec.origin)
+        sys.modules[spec.name] = self.modules[name] = module
+        if spec.submodule_search_locations is not None:
+            _packages[spec.name] = self
+        spec._initializing = True
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            self.modules.pop(name, None)
+            sys.modules.pop(spec.name, None)
+            raise
+        finally:
+            spec._initializing = False
+        self.modules[name] = module = sys.modules.get(spec.name, module)
+        return module
+
+    def _watch_module(self, module):
+        self.watch(getattr(module, '__file__', None))
+
+    def watch_all(self):
+        """Submodules, which Python loads by itself, are found afterwards."""
+        packages = tuple(module.__name__ + '.' for module in list(self.modules.values())
+                         if hasattr(module, '__path__'))
+        if packages:
+            for name, module in list(sys.modules.items()):
+                if name.startswith(packages):
+                    self._watch_module(module)
+
+    def changed(self):
+        self._absent.clear()  # files may have been added
+        if super().changed():
+            return True
+        self.watch_all()
+        return False
+
+    def forget(self):
+        super().forget()
+        for module in self.modules.values():
+            name = module.__name__
+            _packages.pop(name, None)
+            for loaded in [key for key in list(sys.modules)
+                           if key == name or key.startswith(name + '.')]:
+                del sys.modules[loaded]
+        self.modules = {}
+
+
+class _Plain(_Watched):
+    """A module found on sys.path, reloaded in place."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.module = importlib.import_module(name)
+        self.watch(getattr(self.module, '__file__', None))
+
+    def current(self):
+        with self:
+            if not self._stamps:
+                path = getattr(self.module, '__file__', None)
+                self.watch(path)
+                importlib.invalidate_caches()
+                try:
+                    self.module = importlib.reload(self.module)
+                except BaseException:
+                    self._stamps = {}
+                    raise
+            return self.module
+
+
+def space_of(directory):
+    directory = directory.rstrip('/') or '/'
+    with _guard:
+        space = _spaces.get(directory)
+        if space is None:
+            space = _spaces[directory] = Space(directory)
+    return space
+
+
+def rename_for(module_name, name):
+    """For `__import__` in a module that is in no space by itself: a package's submodule."""
+    space = _packages.get(module_name.partition('.')[0])
+    return name if space is None else space.rename(name)
+
+
+def _installed(module):
+    """Whether a module belongs to an installation, which is not edited under a running server."""
+    path = getattr(module, '__file__', None) or ''
+    return (not path or 'site-packages' in path or 'dist-packages' in path
+            or path.startswith((os.path.dirname(os.__file__) + '/',
+                                os.path.dirname(os.path.dirname(__file__)) + '/')))
+
+
+def _load_plain(name, reload):
+    module = sys.modules.get(name)
+    if module is None or not reload:
+        module = importlib.import_module(name)
+    if not reload or _installed(module):
+        return module, None
+    with _guard:
+        plain = _plain.get(name)
+    if plain is None:
+        made = _Plain(name)
+        with _guard:
+            plain = _plain.setdefault(name, made)
+    if plain.changed():
+        plain.forget()
+    return plain.current(), (plain, plain.generation)
+
+
+def load(name, directory, reload):
+    """(module, token): `token` is for fresh(); None when the module can't become stale."""
+    if directory:
+        space = space_of(directory)
+        with space:
+            if reload and space.changed():
+                space.forget()
+            if space.load(name.partition('.')[0]) is not None:
+                module = importlib.import_module(space.rename(name))
+                space.watch_all()
+                return module, (space, space.generation)
+    return _load_plain(name, reload)
+
+
+def fresh(token):
+    """Whether what was loaded with `token` is still what the files say."""
+    watched, generation = token
+    return watched.generation == generation and not watched.changed()
+
+
+def apply_path(expression):
+    """PythonPath: sys.path becomes the value of the expression, once for each expression."""
+    if expression in _paths_seen:
+        return
+    path = eval(expression, {'sys': sys, 'os': os})  # the administrator's own words
+    if not isinstance(path, list):
+        raise TypeError(f'PythonPath {expression} is not a list')
+    sys.path[:] = path
+    _paths_seen.add(expression)
+
+
+def _is_method(owner, name):
+    """Whether getattr(owner, name) needs an instance of the class `owner` first."""
+    for base in owner.__mro__:
+        if name in vars(base):
+            return callable(vars(base)[name]) and not isinstance(vars(base)[name], type)
+    return False
+
+
+def _instance(owner, argument):
+    if owner.__init__ is object.__init__ and owner.__new__ is object.__new__:
+        return owner()
+    return owner(argument)
+
+
+def resolve_object(module, name, argument):
+    """The object `name` (dotted) of a module. A class whose method is named on the way is
+    instantiated with `argument`."""
+    found = module
+    for part in name.split('.'):
+        owner = found
+        try:
+            found = getattr(owner, part)
+        except AttributeError:
+            if owner is not module:
+                raise
+            where = getattr(module, '__file__', module.__name__)
+            raise AttributeError(f"module '{where}' contains no '{part}'") from None
+        if isinstance(owner, type) and _is_method(owner, part):
+            found = getattr(_instance(owner, argument), part)
+    return found
+
+
+def _needs_instance(module, name):
+    found = module
+    for part in name.split('.'):
+        if isinstance(found, type) and _is_method(found, part):
+            return True
+        found = getattr(found, part, None)
+    return False
+
+
+def resolve(module_name, object_name, directory, path, reload):
+    """(function, token) for a handler: what answers its requests, until fresh(token) is false."""
+    if path:
+        apply_path(path)
+    elif directory and directory.rstrip('/') not in sys.path:
+        sys.path.insert(0, directory.rstrip('/') or '/')
+    module, token = load(module_name, directory, reload)
+    if _needs_instance(module, object_name):
+        def call(request):
+            return resolve_object(module, object_name, request)(request)
+        return call, token
+    return resolve_object(module, object_name, None), token
+
+
+def import_module(name, path=None, reload=True):
+    """apache.import_module: from the first of the directories in `path` that has it, or as usual."""
+    for directory in path or ():
+        if space_of(directory).load(name.partition('.')[0]) is not None:
+            return load(name, directory, reload)[0]
+    return load(name, None, reload)[0]

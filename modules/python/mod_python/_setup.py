@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a new interpreter fit to live inside httpd, and ends it."""
+import atexit
+import os
+import signal
+import sys
+import threading  # noqa: F401  imported first here, so that its main thread is not a request's
+
+_alone = True  # whether this is the only interpreter of the process
+_child = os.getpid()
+
+
+class _Refuse:
+    """An import hook that refuses modules which would end the process in an own-GIL interpreter."""
+
+    def __init__(self, names):
+        self._names = frozenset(names)
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in self._names:
+            raise ImportError(f'module {name} does not support loading in subinterpreters '
+                              'with an own GIL on this Python', name=name)
+        return None
+
+
+def _log(text):
+    from mod_python import apache
+    apache.log_error(text, apache.APLOG_WARNING)
+
+
+def _guard_signals():
+    real = signal.signal
+
+    def ignore(signalnum, handler):
+        if os.getpid() != _child:  # a child process of the script's own may do as it likes
+            return real(signalnum, handler)
+        _log(f'PP110: signal.signal({signalnum!r}, ...) is ignored: signals belong to httpd')
+        return signal.getsignal(signalnum)
+
+    ignore.__doc__ = real.__doc__
+    signal.signal = ignore
+
+
+def _guard_fork(name):
+    real = getattr(os, name, None)
+    if real is None:
+        return
+
+    def fork():
+        if not _alone and os.getpid() == _child:
+            raise RuntimeError(f'os.{name}() would crash here, since other interpreters exist in '
+                               'this process; use subprocess, or multiprocessing with "spawn"')
+        return real()
+
+    fork.__doc__ = real.__doc__
+    setattr(os, name, fork)
+
+
+def prepare(index, own_gil, deny):
+    """Once in each interpreter; `index` is 0 in the main one."""
+    _guard_signals()
+    if index == 0:
+        _guard_fork('fork')
+        _guard_fork('forkpty')
+    names = deny.split()
+    if (3, 12) <= sys.version_info < (3, 14):
+        names.append('numpy')  # aborts the process; later versions raise ImportError themselves
+    if own_gil and names:
+        sys.meta_path.insert(0, _Refuse(names))
+
+
+def not_alone():
+    """In the main interpreter, before another one is made: os.fork() is refused from now on."""
+    global _alone
+    _alone = False
+
+
+def shutdown():
+    """The child ends: what was registered with atexit runs, and nothing else is torn down."""
+    atexit._run_exitfuncs()

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One request in one interpreter. The only file that knows interpreters and requests both. */
+#include "modules/python/run.h"
+
+#include <apr_strings.h>
+#include <http_log.h>
+#include <http_request.h>
+
+#include "modules/python/apache_module.h"
+#include "modules/python/call.h"
+#include "modules/python/child.h"
+#include "modules/python/limits.h"
+#include "modules/python/memory.h"
+#include "modules/python/request.h"
+#include "modules/python/script.h"
+#include "modules/python/state.h"
+
+APLOG_USE_MODULE(pypool);
+
+/* Owned reference: the exception that is set, with its traceback; cleared. */
+static PyObject *take_exception(void)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value && traceback)
+        PyException_SetTraceback(value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+/* A copy of a str in the request's pool; whatever it holds, so lone surrogates are escaped. */
+static const char *copy_text(request_rec *r, PyObject *text)
+{
+    PyObject *bytes;
+    const char *copy;
+
+    if (!text || !PyUnicode_Check(text))
+        return NULL;
+    bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+    copy =
+        bytes ? apr_pstrmemdup(r->pool, PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes)) : NULL;
+    Py_XDECREF(bytes);
+    return copy;
+}
+
+static int fail(failure *f, const char *tag, const char *message)
+{
+    f->kind = FAILURE_SCRIPT;
+    f->tag = tag;
+    f->message = message;
+    return HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/* Fills in `f` from an exception. Memory limits do not apply meanwhile, and nothing it calls can
+ * make it fail: at worst the type's name is all that is told. */
+static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure *f)
+{
+    PyObject *told;
+    const char *tag = "PP010";
+
+    pp_memory_exempt(1);
+    if (PyErr_GivenExceptionMatches(error, pp_time_limit_exceeded(interp->apache)))
+        tag = "PP011";
+    else if (PyErr_GivenExceptionMatches(error, PyExc_MemoryError))
+        tag = "PP012";
+    fail(f, tag, Py_TYPE(error)->tp_name);
+    f->message = apr_pstrdup(call->r->pool, f->message);
+    told = PyObject_CallFunctionObjArgs(interp->describe, error, NULL);
+    if (told && PyTuple_Check(told) && PyTuple_GET_SIZE(told) == 4) {
+        f->script = copy_text(call->r, PyTuple_GET_ITEM(told, 0));
+        f->line = (int)PyLong_AsLong(PyTuple_GET_ITEM(told, 1));
+        f->message = copy_text(call->r, PyTuple_GET_ITEM(told, 2));
+        f->traceback = copy_text(call->r, PyTuple_GET_ITEM(told, 3));
+    }
+    PyErr_Clear();
+    Py_XDECREF(told);
+    pp_memory_exempt(0);
+    return HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/* What a handler says: a status, or a failure. */
+static int translate(pp_call *call, PyObject *said, failure *f)
+{
+    long value = PyLong_Check(said) && !PyBool_Check(said) ? PyLong_AsLong(said) : LONG_MIN;
+
+    if (value == OK || value == DECLINED || value == DONE || (value >= 100 && value < 600))
+        return (int)value;
+    PyErr_Clear();
+    if (value == LONG_MIN)
+        return fail(f, "PP013",
+                    apr_psprintf(call->r->pool, "handler %s returned %s, not a status",
+                                 call->handler, Py_TYPE(said)->tp_name));
+    return fail(
+        f, "PP013",
+        apr_psprintf(call->r->pool, "handler %s returned %ld, not a status", call->handler, value));
+}
+
+/* SERVER_RETURN(result), or SERVER_RETURN(result, status): an exit from anywhere. */
+static int server_return(pp_call *call, PyObject *error, failure *f)
+{
+    PyObject *args = PyObject_GetAttrString(error, "args");
+    Py_ssize_t size = args && PyTuple_Check(args) ? PyTuple_GET_SIZE(args) : 0;
+    int result;
+
+    if (size != 1 && size != 2) {
+        PyErr_Clear();
+        Py_XDECREF(args);
+        return fail(f, "PP013", "SERVER_RETURN takes a status, or a result and a status");
+    }
+    if (size == 2 && PyTuple_GET_ITEM(args, 1) != Py_None) {
+        result = translate(call, PyTuple_GET_ITEM(args, 1), f);
+        if (!f->kind)
+            call->r->status = result;
+    }
+    result = f->kind ? HTTP_INTERNAL_SERVER_ERROR : translate(call, PyTuple_GET_ITEM(args, 0), f);
+    Py_DECREF(args);
+    return result;
+}
+
+/* An extension that loads in the main interpreter only: says so in the words of Python or of the
+ * tools that make extensions. */
+static int refuses_subinterpreters(PyObject *error)
+{
+    static const char *const words[] = {"subinterpreter", "sub-interpreter", "sub interpreter",
+                                        "Interpreter change detected",
+                                        "one interpreter per process"};
+    PyObject *text;
+    const char *utf8;
+    unsigned int i, found = 0;
+
+    if (!PyErr_GivenExceptionMatches(error, PyExc_ImportError))
+        return 0;
+    text = PyObject_Str(error);
+    utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+    for (i = 0; utf8 && !found && i < sizeof(words) / sizeof(*words); i++)
+        found = strstr(utf8, words[i]) != NULL;
+    PyErr_Clear();
+    Py_XDECREF(text);
+    return found;
+}
+
+/* Whether the group was moved because of `error`. `told` is its description. */
+static int moved(pp_interp *interp, pp_group *group, pp_call *call, const failure *f)
+{
+    if (!pp_group_may_move(group, interp))
+        return 0;
+    if (pp_group_move_to_main(group))
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, call->r,
+                      "PP002: application %s is served by the main interpreter from now on, since "
+                      "a module it imports does not load in others (%s); \"PythonGIL main\" in its "
+                      "configuration makes this permanent",
+                      pp_group_name(group), f->message);
+    return 1;
+}
+
+/* An exception left a handler (`started`) or its import. */
+static int exception(pp_interp *interp, pp_group *group, pp_call *call, int started, failure *f)
+{
+    PyObject *error = take_exception();
+    int status;
+
+    if (PyErr_GivenExceptionMatches(error, pp_server_return(interp->apache))) {
+        status = server_return(call, error, f);
+    } else {
+        int refused = refuses_subinterpreters(error);
+
+        status = fail_with(interp, call, error, f);
+        if (refused && moved(interp, group, call, f) && !started) {
+            memset(f, 0, sizeof(*f));
+            status = PP_RUN_AGAIN;
+        }
+    }
+    Py_DECREF(error);
+    return status;
+}
+
+/* After OK the next handler of the list is called; any other answer is the answer. */
+static int call_handlers(pp_interp *interp, pp_group *group, const pp_handlers *handlers,
+                         const pp_conf *conf, pp_call *call, PyObject *req, failure *f)
+{
+    int i, status = OK;
+
+    for (i = 0; i < handlers->items->nelts && status == OK && !f->kind; i++) {
+        const pp_handler *h = APR_ARRAY_IDX(handlers->items, i, const pp_handler *);
+        PyObject *function, *said = NULL;
+
+        call->handler = h->spec;
+        call->directory = pp_conf_directory(h, call->r);
+        call->location = h->location;
+        function = pp_script_resolve(interp, h, conf, call->r);
+        if (function)
+            said = PyObject_CallOneArg(function, req);
+        status = said ? translate(call, said, f) : exception(interp, group, call, i || function, f);
+        Py_XDECREF(said);
+        Py_XDECREF(function);
+    }
+    return status;
+}
+
+/* A function given to req.register_cleanup failed: only the log is told. */
+static void report_cleanup(pp_call *call)
+{
+    PyObject *error = take_exception();
+    PyObject *text = PyObject_Repr(error);
+    const char *copy = copy_text(call->r, text);
+
+    PyErr_Clear();
+    ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, call->r, "PP017: a cleanup of handler %s failed: %s",
+                  call->handler, copy ? copy : Py_TYPE(error)->tp_name);
+    Py_XDECREF(text);
+    Py_DECREF(error);
+}
+
+/* What was written goes out, or is dropped when a handler failed or answers by a status. */
+static void pass_on(pp_call *call, int status, const failure *f)
+{
+    if (f->kind || (status != OK && status != DONE))
+        pp_request_discard(call);
+    else
+        (void)pp_request_send(call); /* httpd has logged what went wrong with the client */
+}
+
+/* Cleanups run after the response; without any, it goes out when the interpreter is left. */
+static void finish_call(pp_call *call, PyObject *req, int status, const failure *f)
+{
+    if (((pp_request *)req)->cleanups) {
+        Py_BEGIN_ALLOW_THREADS
+        pass_on(call, status, f);
+        Py_END_ALLOW_THREADS
+        pp_request_run_cleanups(req, report_cleanup);
+    }
+    pp_request_close(req);
+    Py_DECREF(req);
+}
+
+static void describe_call(pp_call *call, pp_interp *interp, const pp_group *group,
+                          const pp_handlers *handlers, const pp_conf *conf, request_rec *r)
+{
+    call->r = r;
+    call->module = interp->apache;
+    call->interpreter = pp_group_name(group);
+    call->phase = pp_phase_names[handlers->phase];
+    call->extension = handlers->extension;
+    call->options = conf->options;
+    call->config = conf->directives;
+    call->body_limit = pp_conf_or(conf->body_limit, PP_DEFAULT_BODY);
+    ap_set_module_config(r->request_config, &pypool_module, call);
+}
+
+int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, const pp_conf *conf,
+           request_rec *r, failure *f)
+{
+    pp_call *call = apr_pcalloc(r->pool, sizeof(*call));
+    pp_thread *state = pp_thread_of(interp);
+    PyObject *req;
+    int status;
+
+    if (!state)
+        return fail(f, "PP014", "no memory for a thread state");
+    describe_call(call, interp, group, handlers, conf, r);
+    pp_enter(state);
+    pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
+    req = pp_request_new(call);
+    if (req) {
+        status = call_handlers(interp, group, handlers, conf, call, req, f);
+        pp_limits_end(state);
+        finish_call(call, req, status, f);
+    } else {
+        pp_limits_end(state);
+        status = exception(interp, group, call, 1, f);
+    }
+    pp_leave(state);
+    if (status != PP_RUN_AGAIN)
+        pass_on(call, status, f);
+    return status;
+}

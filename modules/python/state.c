@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Thread states: a row of them for each thread, by the interpreter's index. */
+#include "modules/python/state.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+typedef struct state_row {
+    int size;
+    pp_thread **states;
+} state_row;
+
+static pthread_key_t row_key; /* only for its destructor */
+static __thread state_row *row;
+static __thread volatile sig_atomic_t inside;
+
+static void delete_state(pp_thread *state)
+{
+    if (state->watch)
+        watchdog_remove(state->watch);
+    if (!state->keep) {
+        PyEval_RestoreThread(state->python);
+        PyThreadState_Clear(state->python);
+        PyThreadState_DeleteCurrent();
+    }
+    free(state);
+}
+
+/* A thread ends: it deletes its own states, the main interpreter's last. */
+static void delete_row(void *gone)
+{
+    state_row *mine = gone;
+    int i;
+
+    row = mine;
+    for (i = mine->size - 1; i >= 0; i--)
+        if (mine->states[i])
+            delete_state(mine->states[i]);
+    row = NULL;
+    free(mine->states);
+    free(mine);
+}
+
+apr_status_t pp_thread_init(void)
+{
+    return pthread_key_create(&row_key, delete_row);
+}
+
+/* The place for `interp` in the calling thread's row. */
+static pp_thread **row_place(pp_interp *interp)
+{
+    if (!row) {
+        row = calloc(1, sizeof(*row));
+        if (!row)
+            return NULL;
+        if (pthread_setspecific(row_key, row)) {
+            free(row);
+            row = NULL;
+            return NULL;
+        }
+    }
+    if (interp->index >= row->size) {
+        int size = interp->index + 4;
+        pp_thread **states = realloc(row->states, size * sizeof(*states));
+
+        if (!states)
+            return NULL;
+        memset(states + row->size, 0, (size - row->size) * sizeof(*states));
+        row->states = states;
+        row->size = size;
+    }
+    return &row->states[interp->index];
+}
+
+static pp_thread *add_state(pp_interp *interp, PyThreadState *python)
+{
+    pp_thread **place = row_place(interp);
+    pp_thread *state = place ? calloc(1, sizeof(*state)) : NULL;
+
+    if (!state)
+        return NULL;
+    state->interp = interp;
+    state->python = python;
+    state->thread = PyThread_get_thread_ident();
+    *place = state;
+    return state;
+}
+
+pp_thread *pp_thread_adopt(pp_interp *interp, PyThreadState *python)
+{
+    pp_thread *state = add_state(interp, python);
+
+    if (state)
+        state->keep = 1;
+    return state;
+}
+
+void pp_thread_forget(pp_interp *interp)
+{
+    free(row->states[interp->index]);
+    row->states[interp->index] = NULL;
+}
+
+pp_thread *pp_thread_of(pp_interp *interp)
+{
+    PyThreadState *python;
+    pp_thread *state;
+
+    if (row && interp->index < row->size && row->states[interp->index])
+        return row->states[interp->index];
+    /* The state in the main interpreter comes first: before 3.12 extensions that call
+     * PyGILState_Ensure get a thread's first one, and only there can it work. */
+    if (interp->index && interp->main && !pp_thread_of(interp->main))
+        return NULL;
+    python = PyThreadState_New(interp->state);
+    if (!python)
+        return NULL;
+    state = add_state(interp, python);
+    if (!state) {
+        PyEval_RestoreThread(python);
+        PyThreadState_Clear(python);
+        PyThreadState_DeleteCurrent();
+    }
+    return state;
+}
+
+void pp_enter(pp_thread *state)
+{
+    inside++;
+    state->depth++;
+    PyEval_RestoreThread(state->python);
+}
+
+void pp_leave(pp_thread *state)
+{
+    (void)PyEval_SaveThread();
+    state->depth--;
+    inside--;
+}
+
+int pp_thread_inside(void)
+{
+    return inside > 0;
+}
+
+pp_thread *pp_thread_nested(pp_interp *interp)
+{
+    pp_thread *state;
+
+    if (!row || interp->index >= row->size)
+        return NULL;
+    state = row->states[interp->index];
+    return state && state->depth ? state : NULL;
+}
