@@ -1,2 +1,36 @@
 # One program for each shared source file; each prints its own summary.
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+
+# modules/common: the parts that need APR only link without httpd.
+unit_apr_cppflags = $(unit_cppflags) $(HTTPD_CFLAGS) $(APR_CFLAGS)
+unit_apr_libs = modules/common/libcommon.la $(CMOCKA_LIBS) $(APR_LIBS) -lpthread
+
+check_PROGRAMS += %D%/test_idle_pool
+%C%_test_idle_pool_SOURCES = %D%/test_idle_pool.c %D%/unit.h
+%C%_test_idle_pool_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_idle_pool_LDADD = $(unit_apr_libs)
+
+check_PROGRAMS += %D%/test_header_check
+%C%_test_header_check_SOURCES = %D%/test_header_check.c %D%/unit.h
+%C%_test_header_check_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_header_check_LDADD = $(unit_apr_libs)
+
+check_PROGRAMS += %D%/test_script_cache
+%C%_test_script_cache_SOURCES = %D%/test_script_cache.c %D%/unit.h
+%C%_test_script_cache_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_script_cache_LDADD = $(unit_apr_libs)
+
+check_PROGRAMS += %D%/test_watchdog
+%C%_test_watchdog_SOURCES = %D%/test_watchdog.c %D%/unit.h
+%C%_test_watchdog_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_watchdog_LDADD = $(unit_apr_libs)
+
+check_PROGRAMS += %D%/test_conf_value
+%C%_test_conf_value_SOURCES = %D%/test_conf_value.c %D%/unit.h
+%C%_test_conf_value_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_conf_value_LDADD = $(unit_apr_libs)
+
+check_PROGRAMS += %D%/test_form
+%C%_test_form_SOURCES = %D%/test_form.c %D%/unit.h
+%C%_test_form_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_form_LDADD = $(unit_apr_libs)
