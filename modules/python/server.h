@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The server and connection objects, and file information. */
+#ifndef INTERPOOL_PYTHON_SERVER_H
+#define INTERPOOL_PYTHON_SERVER_H
+
+#include <httpd.h>
+#include "modules/python/guard.h"
+
+/* New references: the heap types, made once for each interpreter. */
+PyObject *pp_server_type_new(PyObject *module);
+PyObject *pp_connection_type_new(PyObject *module);
+PyObject *pp_finfo_type_new(void);
+
+/* New reference. A server lives as long as the child process, and so may the object. */
+PyObject *pp_server_new(PyTypeObject *type, server_rec *s);
+
+/* New reference. The object lives as long as `guard` lets in; `owner` keeps the guard alive. */
+PyObject *pp_connection_new(PyTypeObject *type, conn_rec *c, pp_guard *guard, PyObject *owner);
+
+/* New reference: a tuple with names, its elements at apache.FINFO_*. */
+PyObject *pp_finfo_new(PyTypeObject *type, const apr_finfo_t *finfo);
+
+#endif
