@@ -3,6 +3,7 @@
  * static that changes, so each interpreter has its own, whatever GIL it lives under. */
 #include "modules/python/apache_module.h"
 
+#include <errno.h>
 #include <ap_mpm.h>
 #include <httpd.h>
 #include <http_config.h>
@@ -11,6 +12,7 @@
 #include <http_main.h>
 #include "modules/python/field.h"
 #include "modules/python/request.h"
+#include "modules/python/server.h"
 #include "modules/python/table.h"
 
 APLOG_USE_MODULE(pypool);
@@ -74,12 +76,76 @@ static PyObject *apache_exists_config_define(PyObject *module, PyObject *name)
     return PyBool_FromLong(there);
 }
 
+/* stat(path, wanted): file information; a filetype of APR_NOFILE when there is no such file */
+static PyObject *apache_stat(PyObject *module, PyObject *args)
+{
+    PyObject *path;
+    PyObject *answer = NULL;
+    apr_pool_t *pool;
+    apr_finfo_t finfo = {0};
+    apr_status_t rv;
+    pp_bytes text;
+    int wanted;
+
+    if (!PyArg_ParseTuple(args, "Oi:stat", &path, &wanted) ||
+        pp_text_open(&text, path, PP_TEXT_ANY, "the path") != 0)
+        return NULL;
+    if (apr_pool_create_unmanaged(&pool) != APR_SUCCESS) {
+        pp_bytes_close(&text);
+        return PyErr_NoMemory();
+    }
+    Py_BEGIN_ALLOW_THREADS
+    rv = apr_stat(&finfo, text.data, wanted, pool);
+    Py_END_ALLOW_THREADS
+    if (rv == APR_SUCCESS || rv == APR_INCOMPLETE || APR_STATUS_IS_ENOENT(rv) ||
+        APR_STATUS_IS_ENOTDIR(rv)) {
+        answer = pp_finfo_new(pp_state_of(module)->finfo_type, &finfo);
+    } else {
+        errno = APR_TO_OS_ERROR(rv);
+        PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
+    }
+    apr_pool_destroy(pool);
+    pp_bytes_close(&text);
+    return answer;
+}
+
+/* New reference: list of (directive, arguments), each followed by the list of what stands in it. */
+static PyObject *directives_list(const ap_directive_t *directive)
+{
+    PyObject *list = PyList_New(0);
+
+    for (; list && directive; directive = directive->next) {
+        PyObject *name = pp_text(directive->directive);
+        PyObject *args = pp_text(directive->args);
+        PyObject *pair = name && args ? PyTuple_Pack(2, name, args) : NULL;
+        PyObject *inside = directive->first_child ? directives_list(directive->first_child) : NULL;
+
+        if (!pair || PyList_Append(list, pair) != 0 ||
+            (directive->first_child && (!inside || PyList_Append(list, inside) != 0)))
+            Py_CLEAR(list);
+        Py_XDECREF(name);
+        Py_XDECREF(args);
+        Py_XDECREF(pair);
+        Py_XDECREF(inside);
+    }
+    return list;
+}
+
+static PyObject *apache_config_tree(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return directives_list(ap_conftree);
+}
+
 static PyMethodDef apache_functions[] = {
+    {"config_tree", apache_config_tree, METH_NOARGS, "httpd's configuration, as nested lists"},
     {"exists_config_define", apache_exists_config_define, METH_O,
      "exists_config_define(name): whether httpd runs with -D name"},
     {"log_error", apache_log_error, METH_VARARGS, "log_error(message[, level[, server]])"},
     {"mpm_query", apache_mpm_query, METH_VARARGS, "mpm_query(AP_MPMQ_...)"},
     {"server_root", apache_server_root, METH_NOARGS, "httpd's ServerRoot"},
+    {"stat", apache_stat, METH_VARARGS, "stat(path, APR_FINFO_...)"},
     {NULL, NULL, 0, NULL}};
 
 /* ---- the module ---- */
@@ -99,6 +165,20 @@ PyObject *pp_time_limit_exceeded(PyObject *module)
     return pp_state_of(module)->time_limit_exceeded;
 }
 
+int pp_body_error_status(PyObject *module, PyObject *error)
+{
+    PyObject *status;
+    long number;
+
+    if (!PyErr_GivenExceptionMatches(error, pp_state_of(module)->body_error))
+        return 0;
+    status = PyObject_GetAttrString(error, "status");
+    number = status && PyLong_Check(status) ? PyLong_AsLong(status) : 0;
+    PyErr_Clear();
+    Py_XDECREF(status);
+    return number >= 400 && number < 600 ? (int)number : 0;
+}
+
 /* 0, or -1. Steals `type`, which becomes *slot. */
 static int take_type(PyTypeObject **slot, PyObject *type)
 {
@@ -106,25 +186,44 @@ static int take_type(PyTypeObject **slot, PyObject *type)
     return type ? 0 : -1;
 }
 
+/* 0, or -1: main_server, which is None where httpd does not serve (configuration tests). */
+static int add_main_server(PyObject *module, pp_state *state)
+{
+    PyObject *server =
+        ap_server_conf ? pp_server_new(state->server_type, ap_server_conf) : Py_NewRef(Py_None);
+    int rc = server ? PyModule_AddObjectRef(module, "main_server", server) : -1;
+
+    Py_XDECREF(server);
+    return rc;
+}
+
 static int apache_exec(PyObject *module)
 {
     pp_state *state = pp_state_of(module);
 
     if (take_type(&state->request_type, pp_request_type_new(module)) != 0 ||
-        take_type(&state->table_type, pp_table_type_new(module)) != 0)
+        take_type(&state->table_type, pp_table_type_new(module)) != 0 ||
+        take_type(&state->server_type, pp_server_type_new(module)) != 0 ||
+        take_type(&state->connection_type, pp_connection_type_new(module)) != 0 ||
+        take_type(&state->finfo_type, pp_finfo_type_new()) != 0 ||
+        take_type(&state->hlist_type, pp_hlist_type_new()) != 0)
         return -1;
     state->server_return = PyErr_NewExceptionWithDoc(
         "_apache.SERVER_RETURN", "Ends the handler with the status it carries.", NULL, NULL);
     state->time_limit_exceeded = PyErr_NewExceptionWithDoc(
         "_apache.TimeLimitExceeded", "The handler ran longer than PythonTimeLimit allows.",
         PyExc_BaseException, NULL);
-    if (!state->server_return || !state->time_limit_exceeded)
+    state->body_error = PyErr_NewExceptionWithDoc(
+        "_apache.BodyError", "The request's body can't be read; `status` is the answer to that.",
+        PyExc_OSError, NULL);
+    if (!state->body_error || !state->server_return || !state->time_limit_exceeded)
         return -1;
     if (PyModule_AddObjectRef(module, "SERVER_RETURN", state->server_return) != 0 ||
+        PyModule_AddObjectRef(module, "BodyError", state->body_error) != 0 ||
         PyModule_AddObjectRef(module, "TimeLimitExceeded", state->time_limit_exceeded) != 0 ||
         PyModule_AddObjectRef(module, "table", (PyObject *)state->table_type) != 0)
         return -1;
-    return pp_constants_add(module);
+    return add_main_server(module, state) == 0 ? pp_constants_add(module) : -1;
 }
 
 static int apache_traverse(PyObject *module, visitproc visit, void *arg)
@@ -136,8 +235,9 @@ static int apache_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->server_type);
     Py_VISIT(state->connection_type);
     Py_VISIT(state->finfo_type);
-    Py_VISIT(state->handlers_type);
+    Py_VISIT(state->hlist_type);
     Py_VISIT(state->server_return);
+    Py_VISIT(state->body_error);
     Py_VISIT(state->time_limit_exceeded);
     return 0;
 }
@@ -151,8 +251,9 @@ static int apache_clear(PyObject *module)
     Py_CLEAR(state->server_type);
     Py_CLEAR(state->connection_type);
     Py_CLEAR(state->finfo_type);
-    Py_CLEAR(state->handlers_type);
+    Py_CLEAR(state->hlist_type);
     Py_CLEAR(state->server_return);
+    Py_CLEAR(state->body_error);
     Py_CLEAR(state->time_limit_exceeded);
     return 0;
 }

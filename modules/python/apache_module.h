@@ -14,8 +14,9 @@ typedef struct pp_state {
     PyTypeObject *server_type;
     PyTypeObject *connection_type;
     PyTypeObject *finfo_type;
-    PyTypeObject *handlers_type;   /* of req.hlist */
+    PyTypeObject *hlist_type;
     PyObject *server_return;       /* SERVER_RETURN */
+    PyObject *body_error;          /* BodyError */
     PyObject *time_limit_exceeded; /* TimeLimitExceeded */
 } pp_state;
 
@@ -26,6 +27,8 @@ pp_state *pp_state_of(PyObject *module);
 /* Borrowed. */
 PyObject *pp_server_return(PyObject *module);
 PyObject *pp_time_limit_exceeded(PyObject *module);
+/* The status that answers `error` when it is a BodyError, else 0. */
+int pp_body_error_status(PyObject *module, PyObject *error);
 
 /* 0, or -1 with an exception. Adds the constants of httpd to the module. (constants.c) */
 int pp_constants_add(PyObject *module);

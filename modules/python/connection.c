@@ -155,11 +155,11 @@ static int set_keepalive(PyObject *op, void *at, PyObject *value, const pp_field
     return 0;
 }
 
-#define READ(name, get, doc)                                                                       \
+#define READ(name, get, doc) \
     PP_FIELD(field_get, NULL, "connection.", name, APR_OFFSETOF(conn_rec, name), get, NULL, doc)
 #define FIND(name, get, doc) PP_FIELD(field_get, NULL, "connection.", name, 0, get, NULL, doc)
 /* mod_python's older name of a member. */
-#define ALIAS(name, member, get, doc)                                                              \
+#define ALIAS(name, member, get, doc) \
     PP_FIELD(field_get, NULL, "connection.", name, APR_OFFSETOF(conn_rec, member), get, NULL, doc)
 
 static PyGetSetDef connection_fields[] = {

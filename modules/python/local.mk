@@ -12,9 +12,11 @@ mod_pypool_la_SOURCES = %D%/mod_pypool.c \
   %D%/interp.c %D%/interp.h \
   %D%/limits.c %D%/limits.h \
   %D%/memory.c %D%/memory.h \
-  %D%/request.c %D%/request.h %D%/request_fields.c %D%/request_write.c \
+  %D%/request.c %D%/request.h %D%/request_fields.c %D%/request_methods.h \
+  %D%/request_ask.c %D%/request_body.c %D%/request_do.c %D%/request_file.c %D%/request_write.c \
   %D%/run.c %D%/run.h \
   %D%/script.c %D%/script.h \
+  %D%/server.c %D%/server.h %D%/connection.c %D%/finfo.c %D%/hlist.c \
   %D%/state.c %D%/state.h \
   %D%/table.c %D%/table.h %D%/table_change.c \
   %D%/text.c %D%/text.h

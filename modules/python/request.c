@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The request object: made, closed, and its type. */
-#include "modules/python/request.h"
+#include "modules/python/request_methods.h"
 
 #include <string.h>
 #include <structmember.h>
@@ -80,6 +80,9 @@ void pp_request_close(PyObject *op)
         if (self->related[i])
             pp_request_close(self->related[i]);
     }
+    if (self->body)
+        body_close(self->body);
+    self->body = NULL;
     if (self->call->req == op)
         self->call->req = NULL;
     self->call = NULL;
@@ -156,6 +159,36 @@ static PyMethodDef request_methods[] = {
     {"write", (PyCFunction)(void (*)(void))pp_request_write, METH_FASTCALL | METH_KEYWORDS,
      "write(text or bytes[, flush=False])"},
     {"flush", pp_request_flush, METH_NOARGS, "Sends what was written so far."},
+    {"sendfile", pp_request_sendfile, METH_VARARGS, "sendfile(path[, offset[, len]])"},
+    {"read", pp_request_read, METH_VARARGS, "read([n]): bytes of the request's body"},
+    {"readline", pp_request_readline, METH_VARARGS, "readline([n]): a line of the body"},
+    {"readlines", pp_request_readlines, METH_VARARGS, "readlines([hint]): list of lines"},
+    {"discard_request_body", pp_request_discard_body, METH_NOARGS, "Reads the body away."},
+    {"log_error", (PyCFunction)(void (*)(void))pp_request_log_error, METH_FASTCALL,
+     "log_error(message[, level])"},
+    {"set_content_length", pp_request_set_content_length, METH_O, "set_content_length(n)"},
+    {"send_http_header", pp_request_send_http_header, METH_NOARGS, "Does nothing."},
+    {"set_etag", pp_request_set_etag, METH_NOARGS, "Sets the ETag of the file."},
+    {"set_last_modified", pp_request_set_last_modified, METH_NOARGS, "Last-Modified from mtime."},
+    {"update_mtime", pp_request_update_mtime, METH_O, "update_mtime(seconds)"},
+    {"allow_methods", pp_request_allow_methods, METH_VARARGS, "allow_methods(names[, reset])"},
+    {"register_cleanup", pp_request_register_cleanup, METH_VARARGS,
+     "register_cleanup(callable[, data])"},
+    {"internal_redirect", pp_request_internal_redirect, METH_O, "internal_redirect(uri)"},
+    {"construct_url", pp_request_construct_url, METH_O, "construct_url(path)"},
+    {"document_root", pp_request_document_root, METH_NOARGS, "The DocumentRoot."},
+    {"auth_name", pp_request_auth_name, METH_NOARGS, "AuthName, or None."},
+    {"auth_type", pp_request_auth_type, METH_NOARGS, "AuthType, or None."},
+    {"get_basic_auth_pw", pp_request_get_basic_auth_pw, METH_NOARGS, "The password, or None."},
+    {"get_remote_host", pp_request_get_remote_host, METH_VARARGS,
+     "get_remote_host([type[, str_is_ip]])"},
+    {"get_options", pp_request_get_options, METH_NOARGS, "Table of the PythonOptions in effect."},
+    {"get_config", pp_request_get_config, METH_NOARGS, "Table of the directives in effect."},
+    {"add_common_vars", pp_request_add_common_vars, METH_NOARGS, "Fills subprocess_env."},
+    {"add_cgi_vars", pp_request_add_cgi_vars, METH_NOARGS, "Fills subprocess_env as for CGI."},
+    {"is_https", pp_request_is_https, METH_NOARGS, "1 when the connection is encrypted."},
+    {"ssl_var_lookup", pp_request_ssl_var_lookup, METH_O, "ssl_var_lookup(name)"},
+    {"meets_conditions", pp_request_meets_conditions, METH_NOARGS, "apache.OK or a status."},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot request_slots[] = {{Py_tp_dealloc, request_dealloc},

@@ -10,6 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <httpd.h>
+#include "modules/common/body.h"
 #include "modules/python/call.h"
 #include "modules/python/guard.h"
 #include "modules/python/text.h"
@@ -38,7 +39,8 @@ typedef struct pp_request {
     PyObject *dict; /* what scripts put on req; stays when the request is over */
     pp_guard guard; /* everything below is used inside it */
     request_rec *r;
-    pp_call *call; /* the one in progress; its r is another one for req.prev and the like */
+    pp_call *call;     /* the one in progress; its r is another one for req.prev and the like */
+    body_reader *body; /* NULL: nothing was read */
     PyObject *tables[PP_TABLES];
     PyObject *related[PP_RELATED];
     PyObject *connection;
@@ -86,8 +88,9 @@ PyObject *pp_request_beside(pp_request *self, int which);
  * as the network. 0, or -1 with OSError. */
 int pp_request_pass(pp_request *req, int flush);
 
-/* Methods, by file. */
-PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssize_t n, PyObject *names);
-PyObject *pp_request_flush(PyObject *op, PyObject *unused);
+/* Inside the guard: what the script writes goes to the end of this brigade. */
+apr_bucket_brigade *pp_request_out(pp_call *call);
+/* Inside the guard: 0, or -1 with an exception when nothing more can be written. */
+int pp_request_writable(pp_request *req);
 
 #endif

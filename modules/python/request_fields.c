@@ -9,6 +9,7 @@
 #include <http_protocol.h>
 #include "modules/python/apache_module.h"
 #include "modules/python/field.h"
+#include "modules/python/server.h"
 #include "modules/python/table.h"
 
 /* ---- the way in: guard, then the field's own function ---- */
@@ -167,6 +168,40 @@ static PyObject *get_notes(PyObject *op, const void *at)
     return get_table(op, PP_NOTES, ((const request_rec *)at)->notes);
 }
 
+static PyObject *get_connection(PyObject *op, const void *at)
+{
+    pp_request *self = (pp_request *)op;
+    PyTypeObject *type = pp_state_of(self->call->module)->connection_type;
+
+    if (!self->connection)
+        self->connection =
+            pp_connection_new(type, ((const request_rec *)at)->connection, &self->guard, op);
+    return Py_XNewRef(self->connection);
+}
+
+static PyObject *get_server(PyObject *op, const void *at)
+{
+    pp_request *self = (pp_request *)op;
+    PyTypeObject *type = pp_state_of(self->call->module)->server_type;
+
+    if (!self->server)
+        self->server = pp_server_new(type, ((const request_rec *)at)->server);
+    return Py_XNewRef(self->server);
+}
+
+static PyObject *get_hlist(PyObject *op, const void *at)
+{
+    const pp_call *call = ((pp_request *)op)->call;
+
+    (void)at;
+    return pp_hlist_new(pp_state_of(call->module)->hlist_type, call);
+}
+
+static PyObject *get_finfo(PyObject *op, const void *at)
+{
+    return pp_finfo_new(pp_state_of(((pp_request *)op)->call->module)->finfo_type, at);
+}
+
 static PyObject *get_main(PyObject *op, const void *at)
 {
     (void)at;
@@ -199,8 +234,10 @@ static PyObject *get_phase(PyObject *op, const void *at)
 
 static PyObject *get_extension(PyObject *op, const void *at)
 {
+    const char *extension = ((pp_request *)op)->call->extension;
+
     (void)at;
-    return pp_text(((pp_request *)op)->call->extension);
+    return pp_text(extension ? extension : "");
 }
 
 static PyObject *get_expecting_100(PyObject *op, const void *at)
@@ -228,13 +265,14 @@ static PyObject *get_allowed_methods(PyObject *op, const void *at)
 {
     const request_rec *r = at;
     apr_array_header_t *names = apr_array_make(r->pool, 8, sizeof(const char *));
+    apr_int64_t allowed = r->allowed | r->allowed_methods->method_mask;
     int i;
 
     for (i = 0; i < METHODS; i++) {
-        const char *name = r->allowed & (AP_METHOD_BIT << i) ? ap_method_name_of(r->pool, i) : NULL;
-
-        if (name)
-            APR_ARRAY_PUSH(names, const char *) = name;
+        /* GET and HEAD have one number. */
+        if (allowed & (AP_METHOD_BIT << i))
+            APR_ARRAY_PUSH(names, const char *) =
+                i == M_GET ? "GET" : ap_method_name_of(r->pool, i);
     }
     apr_array_cat(names, r->allowed_methods->method_list);
     return pp_get_strings(op, &names);
@@ -280,8 +318,8 @@ PyGetSetDef pp_request_fields[] = {
     FIND(parsed_uri, get_parsed_uri, "tuple, indexed by apache.URI_*"),
     WRITE(args, pp_get_text, set_text_or_none, "what stands after '?', or None"),
     WRITE(path_info, pp_get_text, set_text_or_none, "what the URI has beyond the file"),
-    WRITE(filename, pp_get_text, set_text_or_none, "the file the URI stands for"),
-    WRITE(canonical_filename, pp_get_text, set_text_or_none, "filename, as httpd spells it"),
+    WRITE(filename, pp_get_text, set_text, "the file the URI stands for"),
+    WRITE(canonical_filename, pp_get_text, set_text, "filename, as httpd spells it"),
     READ(protocol, pp_get_text, "'HTTP/1.1'"),
     READ(proto_num, pp_get_int, "1001 for HTTP/1.1"),
     READ(hostname, pp_get_text, "the host the client asked, or None"),
@@ -304,6 +342,7 @@ PyGetSetDef pp_request_fields[] = {
     /* the response */
     WRITE(content_type, pp_get_text, set_content_type, "the response's Content-Type, or None"),
     FIND(_content_type_set, get_content_type_set, "1: a script set content_type"),
+    READ(finfo, get_finfo, "tuple of what is known of the file, indexed by apache.FINFO_*"),
     READ(content_encoding, pp_get_text, "the response's Content-Encoding, or None"),
     READ(content_languages, pp_get_strings, "tuple of languages"),
     READ(vlist_validator, pp_get_text, "validator of a negotiated resource, or None"),
@@ -329,10 +368,13 @@ PyGetSetDef pp_request_fields[] = {
     READ(read_chunked, pp_get_int, "1: the request's body is chunked"),
     FIND(expecting_100, get_expecting_100, "1: the client waits for 100 Continue"),
     /* around the request */
+    FIND(connection, get_connection, "the connection"),
+    FIND(server, get_server, "the virtual host"),
     FIND(main, get_main, "the request this one is a part of, or None"),
     FIND(prev, get_prev, "the request that was redirected here, or None"),
     FIND(next, get_next, "the request this one was redirected to, or None"),
     FIND(interpreter, get_interpreter, "name of the interpreter"),
+    FIND(hlist, get_hlist, "the handler that is run: handler, directory, location"),
     FIND(phase, get_phase, "'PythonHandler', ..."),
-    FIND(extension, get_extension, "what the directive named after '|', or None"),
+    FIND(extension, get_extension, "what the directive named after '|', or ''"),
     {NULL, NULL, NULL, NULL, NULL}};

@@ -3,7 +3,7 @@
  * the GIL kept) until it is more than OUT_LIMIT or the script flushes; then the GIL is released and
  * httpd's filters get it. What never came to that is sent when the handler is done, in one piece,
  * so that httpd can count it and give a Content-Length. */
-#include "modules/python/request.h"
+#include "modules/python/request_methods.h"
 
 #include <string.h>
 #include <apr_buckets.h>
@@ -16,7 +16,7 @@
 /* Of one buffer; what the allocator of buckets keeps at hand. */
 #define OUT_BUFFER ((apr_size_t)APR_BUCKET_BUFF_SIZE)
 
-static apr_bucket_brigade *out_of(pp_call *call)
+apr_bucket_brigade *pp_request_out(pp_call *call)
 {
     if (!call->out)
         call->out = apr_brigade_create(call->r->pool, call->r->connection->bucket_alloc);
@@ -84,7 +84,7 @@ static int write_failed(apr_status_t rv)
 
 int pp_request_pass(pp_request *req, int flush)
 {
-    apr_bucket_brigade *out = out_of(req->call);
+    apr_bucket_brigade *out = pp_request_out(req->call);
     apr_status_t rv;
 
     if (flush)
@@ -97,14 +97,24 @@ int pp_request_pass(pp_request *req, int flush)
     return rv == APR_SUCCESS ? 0 : write_failed(rv);
 }
 
+int pp_request_writable(pp_request *req)
+{
+    if (req->r->connection->aborted)
+        return write_failed(APR_ECONNABORTED);
+    if (!req->r->next && !req->r->eos_sent)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "the response is complete: nothing can be added to it");
+    return -1;
+}
+
 /* 0, or -1 with OSError. What fits is copied; more is lent to the filters, which take it before
  * they come back. */
 static int write_bytes(pp_request *req, const char *data, apr_size_t len)
 {
-    apr_bucket_brigade *out = out_of(req->call);
+    apr_bucket_brigade *out = pp_request_out(req->call);
 
-    if (req->r->connection->aborted)
-        return write_failed(APR_ECONNABORTED);
+    if (pp_request_writable(req) != 0)
+        return -1;
     if (len <= OUT_LIMIT - req->call->out_bytes) {
         out_append(out, data, len);
         req->call->out_bytes += len;
@@ -172,10 +182,13 @@ PyObject *pp_request_flush(PyObject *op, PyObject *unused)
 
 apr_status_t pp_request_send(pp_call *call)
 {
-    apr_bucket_brigade *out = out_of(call);
+    apr_bucket_brigade *out = pp_request_out(call);
 
-    if (call->r->eos_sent)
+    /* After an internal redirect the response is the other request's, and complete. */
+    if (call->r->eos_sent || call->r->next) {
+        pp_request_discard(call);
         return APR_SUCCESS;
+    }
     APR_BRIGADE_INSERT_TAIL(out, apr_bucket_eos_create(out->bucket_alloc));
     return pass(call);
 }

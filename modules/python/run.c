@@ -81,8 +81,9 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
     }
     PyErr_Clear();
     Py_XDECREF(told);
+    f->status = pp_body_error_status(interp->apache, error);
     pp_memory_exempt(0);
-    return HTTP_INTERNAL_SERVER_ERROR;
+    return f->status ? f->status : HTTP_INTERNAL_SERVER_ERROR;
 }
 
 /* What a handler says: a status, or a failure. */

@@ -87,24 +87,20 @@ static const pp_conf *conf_of(PyObject *op)
     return ap_get_module_config(((server_object *)op)->s->lookup_defaults, &pypool_module);
 }
 
-/* New reference: a table of the script's own, with what `from` holds. */
-static PyObject *copy_of(PyObject *op, const apr_table_t *from)
+static PyObject *server_get_options(PyObject *op, PyObject *unused)
 {
     pp_state *state = PyType_GetModuleState(Py_TYPE(op));
 
-    return pp_table_copy(state->table_type, from);
-}
-
-static PyObject *server_get_options(PyObject *op, PyObject *unused)
-{
     (void)unused;
-    return copy_of(op, conf_of(op)->options);
+    return pp_table_copy_set(state->table_type, conf_of(op)->options);
 }
 
 static PyObject *server_get_config(PyObject *op, PyObject *unused)
 {
+    pp_state *state = PyType_GetModuleState(Py_TYPE(op));
+
     (void)unused;
-    return copy_of(op, conf_of(op)->directives);
+    return pp_table_copy(state->table_type, conf_of(op)->directives);
 }
 
 /* register_cleanup(req, callable[, data]): callable(data) when the interpreter ends. `req` says
@@ -194,7 +190,7 @@ static PyObject *get_restart_time(PyObject *op, const void *at)
     return pp_get_time(op, &ap_get_scoreboard_global()->restart_time);
 }
 
-#define READ(name, get, doc)                                                                       \
+#define READ(name, get, doc) \
     PP_FIELD(field_get, NULL, "server.", name, APR_OFFSETOF(server_rec, name), get, NULL, doc)
 #define FIND(name, get, doc) PP_FIELD(field_get, NULL, "server.", name, 0, get, NULL, doc)
 

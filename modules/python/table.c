@@ -41,6 +41,22 @@ PyObject *pp_table_copy(PyTypeObject *type, const apr_table_t *from)
     return (PyObject *)self;
 }
 
+static int add_if_set(void *to, const char *name, const char *value)
+{
+    if (*value)
+        apr_table_add(to, name, value);
+    return 1;
+}
+
+PyObject *pp_table_copy_set(PyTypeObject *type, const apr_table_t *from)
+{
+    PyObject *self = pp_table_copy(type, NULL);
+
+    if (self && from)
+        apr_table_do(add_if_set, ((pp_table *)self)->table, from, NULL);
+    return self;
+}
+
 static void table_dealloc(PyObject *op)
 {
     pp_table *self = (pp_table *)op;

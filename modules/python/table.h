@@ -36,6 +36,9 @@ PyObject *pp_table_new(PyTypeObject *type, apr_table_t *table, pp_guard *guard, 
 /* New reference: a table of its own, with the entries of `from` (NULL: empty). */
 PyObject *pp_table_copy(PyTypeObject *type, const apr_table_t *from);
 
+/* New reference: as pp_table_copy, but without entries whose value is empty. */
+PyObject *pp_table_copy_set(PyTypeObject *type, const apr_table_t *from);
+
 /* Between table.c and table_change.c. All take a table object. */
 
 /* New reference: the value of `name` (a list when it stands more than once and `all`), or NULL,

@@ -27,20 +27,13 @@ def import_module(module_name, autoreload=1, log=0, path=None):
 def resolve_object(module, obj, arg, silent=0):
     """What the dotted name `obj` stands for in `module`; None when it is missing and `silent`.
 
-    A class on the way is instantiated, with `arg` if its constructor takes it.
+    A class whose method is named on the way is instantiated, with `arg` if it takes it.
     """
-    found = module
-    for name in obj.split("."):
-        if isinstance(found, type):
-            found = _instance(found, arg)
-        if silent and not hasattr(found, name):
+    from mod_python import _loader
+
+    try:
+        return _loader.resolve_object(module, obj, arg)
+    except AttributeError:
+        if silent:
             return None
-        found = getattr(found, name)
-    return found
-
-
-def _instance(cls, arg):
-    """A new object of `cls`, made with `arg` unless its constructor takes nothing."""
-    if cls.__init__ is object.__init__ and cls.__new__ is object.__new__:
-        return cls()
-    return cls(arg)
+        raise

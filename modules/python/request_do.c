@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The methods of `req` that change the response or make httpd do something. */
+#include "modules/python/request_methods.h"
+
+#include <apr_strings.h>
+#include <http_log.h>
+#include <http_protocol.h>
+#include <http_request.h>
+#include "modules/python/field.h"
+
+APLOG_USE_MODULE(pypool);
+
+/* log_error(message[, level]) */
+PyObject *pp_request_log_error(PyObject *op, PyObject *const *args, Py_ssize_t n)
+{
+    request_rec *r;
+    pp_bytes text;
+    int level = APLOG_ERR;
+
+    if (n < 1 || n > 2) {
+        PyErr_SetString(PyExc_TypeError, "log_error takes a message and, optionally, a level");
+        return NULL;
+    }
+    if (n == 2 && pp_int_in(args[1], APLOG_EMERG, APLOG_TRACE8, "level", &level) != 0)
+        return NULL;
+    if (pp_text_open(&text, args[0], PP_TEXT_ANY, "the message") != 0)
+        return NULL;
+    r = pp_request_enter((pp_request *)op);
+    if (r) {
+        /* The log may be a pipe that is full. */
+        Py_BEGIN_ALLOW_THREADS
+        ap_log_rerror(APLOG_MARK, level, 0, r, "%s", text.data);
+        Py_END_ALLOW_THREADS
+        pp_request_leave((pp_request *)op);
+    }
+    pp_bytes_close(&text);
+    if (!r)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* set_content_length(n) */
+PyObject *pp_request_set_content_length(PyObject *op, PyObject *length)
+{
+    PyObject *index = PyNumber_Index(length);
+    long long n = index ? PyLong_AsLongLong(index) : -1;
+    request_rec *r;
+
+    Py_XDECREF(index);
+    if (PyErr_Occurred())
+        return NULL;
+    if (n < 0)
+        return PyErr_Format(PyExc_ValueError, "the content length can't be %lld", n);
+    r = pp_request_enter((pp_request *)op);
+    if (!r)
+        return NULL;
+    ap_set_content_length(r, n);
+    pp_request_leave((pp_request *)op);
+    Py_RETURN_NONE;
+}
+
+/* send_http_header(): nothing; httpd sends the header with the first part of the body */
+PyObject *pp_request_send_http_header(PyObject *op, PyObject *unused)
+{
+    (void)op;
+    (void)unused;
+    Py_RETURN_NONE;
+}
+
+PyObject *pp_request_set_etag(PyObject *op, PyObject *unused)
+{
+    request_rec *r = pp_request_enter((pp_request *)op);
+
+    (void)unused;
+    if (!r)
+        return NULL;
+    /* FileETag Digest reads the file. */
+    Py_BEGIN_ALLOW_THREADS
+    ap_set_etag(r);
+    Py_END_ALLOW_THREADS
+    pp_request_leave((pp_request *)op);
+    Py_RETURN_NONE;
+}
+
+PyObject *pp_request_set_last_modified(PyObject *op, PyObject *unused)
+{
+    request_rec *r = pp_request_enter((pp_request *)op);
+
+    (void)unused;
+    if (!r)
+        return NULL;
+    ap_set_last_modified(r);
+    pp_request_leave((pp_request *)op);
+    Py_RETURN_NONE;
+}
+
+/* update_mtime(seconds): the content is at least as new as that */
+PyObject *pp_request_update_mtime(PyObject *op, PyObject *seconds)
+{
+    double time = PyFloat_AsDouble(seconds);
+    request_rec *r;
+
+    if (PyErr_Occurred())
+        return NULL;
+    /* What apr_time_t holds in microseconds; also refuses NaN. */
+    if (!(time >= -9e12 && time <= 9e12))
+        return PyErr_Format(PyExc_ValueError, "update_mtime: %R is not a time", seconds);
+    r = pp_request_enter((pp_request *)op);
+    if (!r)
+        return NULL;
+    ap_update_mtime(r, (apr_time_t)(time * APR_USEC_PER_SEC));
+    pp_request_leave((pp_request *)op);
+    Py_RETURN_NONE;
+}
+
+/* 0, or -1: adds the names of `tuple` to what the request allows. */
+static int add_methods(request_rec *r, PyObject *tuple, int reset)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    const char **names = apr_palloc(r->pool, (apr_size_t)(n + 1) * sizeof(*names));
+    Py_ssize_t i;
+
+    for (i = 0; i < n; i++) {
+        names[i] = pp_text_copy(r->pool, PyTuple_GET_ITEM(tuple, i), PP_TEXT_LINE, "a method");
+        if (!names[i])
+            return -1;
+    }
+    if (reset)
+        ap_clear_method_list(r->allowed_methods);
+    for (i = 0; i < n; i++)
+        ap_method_list_add(r->allowed_methods, names[i]);
+    return 0;
+}
+
+/* allow_methods(names[, reset]): what the Allow header will say besides */
+PyObject *pp_request_allow_methods(PyObject *op, PyObject *args)
+{
+    PyObject *names;
+    PyObject *tuple;
+    request_rec *r;
+    int reset = 0;
+    int rc = -1;
+
+    if (!PyArg_ParseTuple(args, "O|p:allow_methods", &names, &reset))
+        return NULL;
+    if (PyUnicode_Check(names) || PyBytes_Check(names)) {
+        PyErr_SetString(PyExc_TypeError, "allow_methods takes a sequence of names");
+        return NULL;
+    }
+    tuple = PySequence_Tuple(names);
+    if (!tuple)
+        return NULL;
+    r = pp_request_enter((pp_request *)op);
+    if (r) {
+        rc = add_methods(r, tuple, reset);
+        pp_request_leave((pp_request *)op);
+    }
+    Py_DECREF(tuple);
+    if (rc != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* register_cleanup(callable[, data]): callable(data) once the handlers are done, the last first */
+PyObject *pp_request_register_cleanup(PyObject *op, PyObject *args)
+{
+    pp_request *req = (pp_request *)op;
+    PyObject *callable;
+    PyObject *data = Py_None;
+    PyObject *entry;
+    int rc = -1;
+
+    if (!PyArg_ParseTuple(args, "O|O:register_cleanup", &callable, &data))
+        return NULL;
+    if (!PyCallable_Check(callable)) {
+        PyErr_SetString(PyExc_ValueError, "register_cleanup: the first argument must be callable");
+        return NULL;
+    }
+    entry = PyTuple_Pack(2, callable, data);
+    if (entry && pp_request_enter(req)) {
+        if (!req->cleanups)
+            req->cleanups = PyList_New(0);
+        if (req->cleanups)
+            rc = PyList_Append(req->cleanups, entry);
+        pp_request_leave(req);
+    }
+    Py_XDECREF(entry);
+    if (rc != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* internal_redirect(uri): another handler makes the response; nothing can be written after it */
+PyObject *pp_request_internal_redirect(PyObject *op, PyObject *target)
+{
+    pp_request *req = (pp_request *)op;
+    request_rec *r = pp_request_enter(req);
+    const char *uri;
+    int rc = -1;
+
+    if (!r)
+        return NULL;
+    uri = pp_text_copy(r->pool, target, PP_TEXT_LINE, "the URI");
+    if (uri && pp_request_pass(req, 0) == 0) {
+        Py_BEGIN_ALLOW_THREADS
+        ap_internal_redirect(uri, r);
+        Py_END_ALLOW_THREADS
+        rc = 0;
+    }
+    pp_request_leave(req);
+    if (rc != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
