@@ -242,8 +242,7 @@ void script_cache_clear(script_cache *cache)
         version *v;
 
         apr_hash_this(i, NULL, NULL, (void **)&v);
-        script_release(&v->s);
+        script_release(&replace(cache, v->s.path, NULL)->s);
     }
-    apr_hash_clear(cache->versions);
     pthread_mutex_unlock(&cache->lock);
 }
