@@ -239,6 +239,18 @@ typedef struct delimiter {
     int last;          /* the closing one */
 } delimiter;
 
+/* What follows the blanks and the end of line at `s`; NULL when there is something else. */
+static const char *after_blank_rest(const char *s, const char *end)
+{
+    while (s < end && (*s == ' ' || *s == '\t'))
+        s++;
+    if (s < end && *s == '\r')
+        s++;
+    if (s == end)
+        return end;
+    return *s == '\n' ? s + 1 : NULL;
+}
+
 /* Whether a line that starts at `s` is "--" boundary ["--"] blanks. */
 static int is_delimiter(const char *s, const char *end, form_text boundary, delimiter *d)
 {
@@ -247,16 +259,8 @@ static int is_delimiter(const char *s, const char *end, form_text boundary, deli
         return 0;
     s += boundary.length + 2;
     d->last = end - s >= 2 && s[0] == '-' && s[1] == '-';
-    if (d->last)
-        s += 2;
-    while (s < end && (*s == ' ' || *s == '\t'))
-        s++;
-    if (s < end && *s == '\r')
-        s++;
-    if (s < end && *s != '\n')
-        return 0;
-    d->after = s < end ? s + 1 : end;
-    return 1;
+    d->after = after_blank_rest(d->last ? s + 2 : s, end);
+    return d->after != NULL;
 }
 
 /* Finds the next delimiter; `s` is the start of a line. */
