@@ -1,6 +1,7 @@
 # Unit tests (cmocka), lint, and the tests that drive a private httpd (pytest)
 include tests/unit/local.mk
 include tests/lint/local.mk
+include tests/fuzz/local.mk
 
 # The servers' tests run the staged files, under each MPM. PYTEST_FLAGS narrows them:
 #   make check-servers PYTEST_FLAGS="--mpm=event -k hello"
