@@ -1,6 +1,18 @@
-# The load driver: libc, OpenSSL and zlib only
+# The load driver: libc, OpenSSL and zlib only. The library holds everything but main(), so that
+# the unit tests and fuzzers link the parts they need.
+noinst_LTLIBRARIES += %D%/libhttpdrive.la
+%C%_libhttpdrive_la_SOURCES = \
+  %D%/clock.h %D%/conn.c %D%/engine.h %D%/health.c %D%/health.h %D%/hist.c %D%/hist.h \
+  %D%/json_write.c %D%/json_write.h %D%/options.c %D%/options.h %D%/options_table.c \
+  %D%/outcome.c %D%/outcome.h %D%/output.c %D%/output.h %D%/output_json.c %D%/output_text.c \
+  %D%/pace.c %D%/pace.h %D%/plan.c %D%/plan.h %D%/record.c %D%/request.c %D%/request.h \
+  %D%/response.c %D%/response.h %D%/result.c %D%/result.h %D%/run.c %D%/run.h \
+  %D%/series.c %D%/series.h %D%/stats.c %D%/stats.h %D%/transport.c %D%/transport.h \
+  %D%/url.c %D%/url.h %D%/worker.c
+%C%_libhttpdrive_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(SSL_CFLAGS) $(ZLIB_CFLAGS)
+
 bin_PROGRAMS += httpdrive
 httpdrive_SOURCES = %D%/main.c
-httpdrive_CPPFLAGS = $(AM_CPPFLAGS) $(SSL_CFLAGS) $(ZLIB_CFLAGS)
-httpdrive_LDADD = $(SSL_LIBS) $(ZLIB_LIBS) -lm -lpthread
+httpdrive_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(SSL_CFLAGS) $(ZLIB_CFLAGS)
+httpdrive_LDADD = %D%/libhttpdrive.la $(SSL_LIBS) $(ZLIB_LIBS) -lm -lpthread
 dist_man_MANS += %D%/httpdrive.1

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * JSON writer; see json_write.h. */
+#include "json_write.h"
+
+#include <math.h>
+
+/* The next byte sequence of a UTF-8 text that is valid; 0 when it is not. */
+static int utf8_length(const unsigned char *s)
+{
+    int n = *s < 0x80                 ? 1
+            : *s >= 0xc2 && *s < 0xe0 ? 2
+            : (*s & 0xf0) == 0xe0     ? 3
+            : *s >= 0xf0 && *s < 0xf5 ? 4
+                                      : 0;
+
+    for (int i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    if (n == 3 && ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f)))
+        return 0;
+    if (n == 4 && ((*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f)))
+        return 0;
+    return n;
+}
+
+static void quoted(FILE *out, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    putc('"', out);
+    while (*s) {
+        int n = utf8_length(s);
+        if (n == 0) {
+            fprintf(out, "\\u%04x", *s++); /* bytes of unknown meaning: as Latin-1 */
+        } else if (*s == '"' || *s == '\\') {
+            fprintf(out, "\\%c", *s++);
+        } else if (*s < 0x20 || *s == 0x7f || *s == '<') {
+            fprintf(out, "\\u%04x", *s++); /* '<' too: the text may stand in an HTML page */
+        } else {
+            fwrite(s, 1, (size_t)n, out);
+            s += n;
+        }
+    }
+    putc('"', out);
+}
+
+static void begin(struct json_writer *j, const char *key)
+{
+    bool flat = j->flat && j->depth >= j->flat;
+
+    if (j->filled)
+        fputs(flat ? ", " : ",", j->out);
+    if (!flat && j->depth)
+        fprintf(j->out, "\n%*s", j->depth * 2, "");
+    if (key) {
+        quoted(j->out, key);
+        fputs(": ", j->out);
+    }
+    j->filled = true;
+}
+
+void json_open(struct json_writer *j, const char *key, char bracket)
+{
+    begin(j, key);
+    putc(bracket, j->out);
+    j->depth++;
+    j->filled = false;
+}
+
+void json_open_flat(struct json_writer *j, const char *key, char bracket)
+{
+    json_open(j, key, bracket);
+    if (!j->flat)
+        j->flat = j->depth;
+}
+
+void json_close(struct json_writer *j, char bracket)
+{
+    bool flat = j->flat && j->depth >= j->flat;
+
+    j->depth--;
+    if (!flat && j->filled)
+        fprintf(j->out, "\n%*s", j->depth * 2, "");
+    if (j->depth < j->flat)
+        j->flat = 0;
+    putc(bracket, j->out);
+    j->filled = true;
+    if (j->depth == 0)
+        putc('\n', j->out);
+}
+
+void json_text(struct json_writer *j, const char *key, const char *value)
+{
+    begin(j, key);
+    if (value) {
+        quoted(j->out, value);
+    } else {
+        fputs("null", j->out);
+    }
+}
+
+void json_count(struct json_writer *j, const char *key, uint64_t value)
+{
+    begin(j, key);
+    fprintf(j->out, "%llu", (unsigned long long)value);
+}
+
+void json_integer(struct json_writer *j, const char *key, int64_t value)
+{
+    begin(j, key);
+    fprintf(j->out, "%lld", (long long)value);
+}
+
+void json_number(struct json_writer *j, const char *key, double value)
+{
+    begin(j, key);
+    if (isfinite(value)) {
+        fprintf(j->out, "%.9g", value);
+    } else {
+        fputs("null", j->out);
+    }
+}
+
+void json_bool(struct json_writer *j, const char *key, bool value)
+{
+    begin(j, key);
+    fputs(value ? "true" : "false", j->out);
+}
+
+void json_null(struct json_writer *j, const char *key)
+{
+    json_text(j, key, NULL);
+}

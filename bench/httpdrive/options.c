@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads a command line by the table of options; see options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parser {
+    struct options *options;
+    int count, at;
+    const char *const *arguments;
+    char *error;
+    size_t error_size;
+};
+
+void options_init(struct options *o)
+{
+    memset(o, 0, sizeof(*o));
+    o->keepalive = true;
+    o->connections = 1;
+    o->threads = 1;
+    o->timeout = 30 * NSEC_PER_SEC;
+    o->drain = NSEC_PER_SEC;
+    o->segments = 1;
+}
+
+static bool __attribute__((format(printf, 2, 3)))
+complain(struct parser *p, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(p->error, p->error_size, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* A number and the position after it; refuses what strtod would also take (nan, hex, blanks). */
+static bool plain_number(const char *text, double *out, const char **rest)
+{
+    char *end;
+
+    if (!strchr("0123456789.", *text) || !*text || text[strspn(text, "0")] == 'x')
+        return false;
+    errno = 0;
+    *out = strtod(text, &end);
+    *rest = end;
+    return end != text && errno == 0 && isfinite(*out);
+}
+
+bool options_time(const char *text, nsec *out)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
+                 {"ns", 1e-9}, {"m", 60}, {"h", 3600},  {"min", 60}};
+    const char *unit;
+    double number;
+
+    if (!plain_number(text, &number, &unit))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+        if (strcmp(unit, units[i].unit) == 0 && number * units[i].seconds < 9e9) {
+            *out = (nsec)llround(number * units[i].seconds * 1e9);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool options_count(const char *text, uint64_t *out)
+{
+    const char *unit;
+    char *end;
+    double number, scale = 1;
+
+    if (text[strspn(text, "0123456789")] == '\0' && *text) {
+        errno = 0;
+        *out = strtoull(text, &end, 10);
+        return errno == 0;
+    }
+    if (!plain_number(text, &number, &unit) || !*unit || unit[1])
+        return false;
+    switch (*unit | 0x20) {
+    case 'k':
+        scale = 1e3;
+        break;
+    case 'm':
+        scale = 1e6;
+        break;
+    case 'g':
+        scale = 1e9;
+        break;
+    default:
+        return false;
+    }
+    if (number * scale > 9e18)
+        return false;
+    *out = (uint64_t)llround(number * scale);
+    return true;
+}
+
+static bool read_warmup(struct options *o, const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    o->warmup_auto = strcmp(text, "auto") == 0;
+    if (o->warmup_auto)
+        return true;
+    if (digits && strcmp(text + digits, "r") == 0) {
+        errno = 0;
+        o->warmup_requests = strtoull(text, NULL, 10);
+        return errno == 0;
+    }
+    return options_time(text, &o->warmup_time);
+}
+
+static bool read_segment(struct options *o, const char *text)
+{
+    unsigned long long part, parts;
+    char rest;
+
+    if (strcmp(text, "auto") == 0) {
+        o->segments = 0; /* the environment tells, when the run is planned */
+        return true;
+    }
+    if (text[strspn(text, "0123456789/")] || sscanf(text, "%llu/%llu%c", &part, &parts, &rest) != 2)
+        return false;
+    o->segment = part;
+    o->segments = parts;
+    return parts >= 1 && parts <= 100000 && part < parts;
+}
+
+static bool store_text(struct parser *p, const struct option_row *row, const char *option,
+                       const char *value)
+{
+    char *field = (char *)p->options + row->offset;
+
+    if (row->kind == OPTION_LIST) {
+        struct text_list *list = (struct text_list *)(void *)field;
+        if (list->count == OPTIONS_LIST_MAX)
+            return complain(p, "%s: given more than %d times", option, OPTIONS_LIST_MAX);
+        list->items[list->count++] = value;
+        return true;
+    }
+    if (!*value)
+        return complain(p, "%s: %s is missing", option, row->argument);
+    memcpy(field, &value, sizeof(value));
+    return true;
+}
+
+static bool store_number(struct parser *p, const struct option_row *row, const char *option,
+                         const char *value)
+{
+    char *field = (char *)p->options + row->offset;
+    const char *rest;
+    uint64_t count;
+    double number;
+    nsec time;
+
+    if (row->kind == OPTION_COUNT) {
+        if (!options_count(value, &count) || count < row->low || count > row->high)
+            return complain(p, "%s: '%s' is not a count from %llu to %llu", option, value,
+                            (unsigned long long)row->low, (unsigned long long)row->high);
+        memcpy(field, &count, sizeof(count));
+    } else if (row->kind == OPTION_TIME) {
+        if (!options_time(value, &time) || (uint64_t)time < row->low || (uint64_t)time > row->high)
+            return complain(p, "%s: '%s' is not a time (like 10, 1.5s, 500ms, 2m)", option, value);
+        memcpy(field, &time, sizeof(time));
+    } else {
+        if (!plain_number(value, &number, &rest) || *rest || number <= 0 || number > 1e12)
+            return complain(p, "%s: '%s' is not a number above 0", option, value);
+        memcpy(field, &number, sizeof(number));
+    }
+    return true;
+}
+
+static bool store(struct parser *p, const struct option_row *row, const char *option,
+                  const char *value)
+{
+    char *field = (char *)p->options + row->offset;
+    bool on = row->kind == OPTION_FLAG;
+
+    switch (row->kind) {
+    case OPTION_FLAG:
+    case OPTION_OFF:
+        memcpy(field, &on, sizeof(on));
+        return true;
+    case OPTION_COUNT:
+    case OPTION_NUMBER:
+    case OPTION_TIME:
+        return store_number(p, row, option, value);
+    case OPTION_TEXT:
+    case OPTION_LIST:
+        return store_text(p, row, option, value);
+    case OPTION_WARMUP:
+        return read_warmup(p->options, value) ||
+               complain(p, "%s: '%s' is neither a time, nor a number of requests (1000r), nor auto",
+                        option, value);
+    case OPTION_SEGMENT:
+        return read_segment(p->options, value) ||
+               complain(p, "%s: '%s' is not I/N with I from 0 to N-1, nor auto", option, value);
+    case OPTION_REFUSED:
+        return complain(p, "%s: %s", option, row->help);
+    case OPTION_IGNORED:
+        break;
+    }
+    return true;
+}
+
+static bool next_argument(struct parser *p, const struct option_row *row, const char *option,
+                          const char **value)
+{
+    if (p->at + 1 >= p->count)
+        return complain(p, "%s needs %s", option, row->argument);
+    *value = p->arguments[++p->at];
+    return true;
+}
+
+static bool long_option(struct parser *p, const char *text)
+{
+    const char *equals = strchr(text, '='), *value = NULL;
+    size_t length = equals ? (size_t)(equals - text) : strlen(text);
+    char option[64];
+
+    snprintf(option, sizeof(option), "--%.*s", (int)(length < 48 ? length : 48), text);
+    for (const struct option_row *row = option_table; row->help; row++) {
+        if (!row->name || strlen(row->name) != length || strncmp(row->name, text, length) != 0)
+            continue;
+        if (!row->argument && equals)
+            return complain(p, "%s takes no value", option);
+        if (row->argument && equals) {
+            value = equals + 1;
+        } else if (row->argument && !next_argument(p, row, option, &value)) {
+            return false;
+        }
+        return store(p, row, option, value);
+    }
+    return complain(p, "%s is not an option; --help lists all", option);
+}
+
+static const struct option_row *row_of_letter(char letter)
+{
+    for (const struct option_row *row = option_table; row->help; row++) {
+        if (row->letter == letter && letter)
+            return row;
+    }
+    return NULL;
+}
+
+/* "-k", "-kn100", "-n 100" */
+static bool short_options(struct parser *p, const char *letters)
+{
+    for (; *letters; letters++) {
+        const struct option_row *row = row_of_letter(*letters);
+        char option[3] = {'-', *letters, '\0'};
+        const char *value = letters + 1;
+        if (!row)
+            return complain(p, "%s is not an option; --help lists all", option);
+        if (!row->argument) {
+            if (!store(p, row, option, NULL))
+                return false;
+            continue;
+        }
+        if (!*value && !next_argument(p, row, option, &value))
+            return false;
+        return store(p, row, option, value);
+    }
+    return true;
+}
+
+/* What no single option can know. */
+static bool check_whole(struct parser *p)
+{
+    struct options *o = p->options;
+    int bodies = !!o->post_file + !!o->put_file + !!o->body;
+
+    if (o->help || o->version)
+        return true;
+    if (!o->url && !o->urls_file)
+        return complain(p, "the URL is missing; --help lists all options");
+    if (bodies > 1)
+        return complain(p, "only one of -p, -u and --body can be given");
+    if (o->head && (bodies || o->method))
+        return complain(p, "-i cannot be combined with -m, -p, -u or --body");
+    if (o->poisson && o->rate == 0)
+        return complain(p, "--poisson needs --rate");
+    if (o->unix_path && o->proxy)
+        return complain(p, "--unix and --proxy exclude each other");
+    if (o->ab && !o->keepalive_asked)
+        o->keepalive = false;
+    if (o->requests == 0 && o->duration == 0)
+        o->requests = 1;
+    if (o->requests && o->rate == 0 && o->connections > o->requests)
+        o->connections = o->requests;
+    if (o->threads > o->connections)
+        o->threads = o->connections;
+    return true;
+}
+
+bool options_parse(struct options *o, int count, const char *const *arguments, char *error,
+                   size_t error_size)
+{
+    struct parser p = {o, count, 0, arguments, error, error_size};
+    bool only_operands = false;
+
+    for (; p.at < count; p.at++) {
+        const char *text = arguments[p.at];
+        bool fine = true;
+        if (only_operands || text[0] != '-' || !text[1]) {
+            if (o->url)
+                return complain(&p, "one URL is enough: '%s' is a second one (see --urls)", text);
+            o->url = text;
+        } else if (text[1] != '-') {
+            fine = short_options(&p, text + 1);
+        } else if (text[2]) {
+            fine = long_option(&p, text + 2);
+        } else {
+            only_operands = true;
+        }
+        if (!fine)
+            return false;
+    }
+    return check_whole(&p);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Names and groups of outcomes; see outcome.h. */
+#include "outcome.h"
+
+enum {
+    AB_NONE = -1,
+    AB_CONNECT,
+    AB_RECEIVE,
+    AB_LENGTH,
+    AB_EXCEPTION
+};
+
+static const struct {
+    const char *name;
+    signed char ab_class;
+} outcomes[OUTCOMES] = {
+    [OUTCOME_OK] = {"ok", AB_NONE},
+    [OUTCOME_STATUS] = {"status", AB_NONE},
+    [OUTCOME_LENGTH] = {"length-mismatch", AB_LENGTH},
+    [OUTCOME_BODY] = {"body-mismatch", AB_LENGTH},
+    [OUTCOME_REFUSED] = {"refused", AB_CONNECT},
+    [OUTCOME_UNREACHABLE] = {"unreachable", AB_CONNECT},
+    [OUTCOME_CONNECT] = {"connect-failed", AB_CONNECT},
+    [OUTCOME_PROXY] = {"proxy", AB_CONNECT},
+    [OUTCOME_TLS] = {"tls", AB_CONNECT},
+    [OUTCOME_RESET_BEFORE] = {"reset-before-answer", AB_RECEIVE},
+    [OUTCOME_CLOSED_BEFORE] = {"closed-before-answer", AB_RECEIVE},
+    [OUTCOME_REUSED_CLOSED] = {"reused-closed", AB_RECEIVE},
+    [OUTCOME_RESET_IN] = {"reset-in-answer", AB_RECEIVE},
+    [OUTCOME_SHORT_BODY] = {"short-body", AB_LENGTH},
+    [OUTCOME_BAD_HEAD] = {"bad-head", AB_EXCEPTION},
+    [OUTCOME_HEAD_TOO_LONG] = {"head-too-long", AB_EXCEPTION},
+    [OUTCOME_BAD_CHUNK] = {"bad-chunk", AB_EXCEPTION},
+    [OUTCOME_EXCESS] = {"excess-bytes", AB_LENGTH},
+    [OUTCOME_TIMEOUT_CONNECT] = {"timeout-connect", AB_CONNECT},
+    [OUTCOME_TIMEOUT_SEND] = {"timeout-send", AB_EXCEPTION},
+    [OUTCOME_TIMEOUT_ANSWER] = {"timeout-answer", AB_EXCEPTION},
+    [OUTCOME_TIMEOUT_BODY] = {"timeout-body", AB_EXCEPTION},
+};
+
+const char *outcome_name(enum outcome o)
+{
+    return outcomes[o].name;
+}
+
+bool outcome_answered(enum outcome o)
+{
+    return o <= OUTCOME_BODY;
+}
+
+bool outcome_timed_out(enum outcome o)
+{
+    return o >= OUTCOME_TIMEOUT_CONNECT && o <= OUTCOME_TIMEOUT_BODY;
+}
+
+int outcome_ab_class(enum outcome o)
+{
+    return outcomes[o].ab_class;
+}

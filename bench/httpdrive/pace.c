@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * When arrivals are due; see pace.h. */
+#include "pace.h"
+
+#include <math.h>
+
+uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+double random_unit(uint64_t *state)
+{
+    return (double)(random_next(state) >> 11) * 0x1p-53;
+}
+
+/* Arrival k of the whole schedule, without drift: whole seconds and the rest apart, so that a
+ * double holds each to better than a nanosecond. */
+static nsec constant_due(const struct pace *p, uint64_t k)
+{
+    double seconds = (double)k / p->rate, whole = floor(seconds);
+    double rest = ((double)k - whole * p->rate) / p->rate;
+
+    if (whole > 9e9)
+        return NSEC_NEVER;
+    return (nsec)whole * NSEC_PER_SEC + (nsec)(rest * 1e9);
+}
+
+static void plan_next(struct pace *p)
+{
+    uint64_t k = p->next * p->parts + p->part;
+
+    if (p->limit && k >= p->limit) {
+        p->due = NSEC_NEVER;
+        return;
+    }
+    if (p->poisson) {
+        double gap = -log(1.0 - random_unit(&p->random)) * 1e9 / p->rate * (double)p->parts;
+        p->elapsed += gap;
+        p->due = p->elapsed < 9e18 ? (nsec)p->elapsed : NSEC_NEVER;
+    } else {
+        p->due = constant_due(p, k);
+    }
+}
+
+void pace_init(struct pace *p, double rate, bool poisson, uint64_t part, uint64_t parts,
+               uint64_t limit, uint64_t seed)
+{
+    *p = (struct pace){.rate = rate,
+                       .poisson = poisson,
+                       .parts = parts,
+                       .part = part,
+                       .limit = limit,
+                       .random = seed ^ (part * UINT64_C(0xd1342543de82ef95))};
+    random_next(&p->random);
+    plan_next(p);
+}
+
+void pace_take(struct pace *p)
+{
+    p->next++;
+    plan_next(p);
+}
+
+uint64_t pace_skip(struct pace *p, nsec end)
+{
+    uint64_t skipped = 0;
+
+    while (p->due < end) {
+        pace_take(p);
+        skipped++;
+    }
+    return skipped;
+}

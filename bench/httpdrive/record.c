@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes down what happened to requests and connections, in the counters of the thread. */
+#include "engine.h"
+
+#include <string.h>
+#include <strings.h>
+#include <zlib.h>
+
+#define LATE NSEC_PER_MSEC
+
+static void live_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    /* One writer: a plain addition, visible to the reader sooner or later. */
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+void record_start(struct worker *w, struct conn *c)
+{
+    const struct plan *p = w->plan;
+
+    c->stats = w->phase == PHASE_WARMUP ? &w->warmup : &w->measured;
+    c->stats->started++;
+    c->target = p->targets;
+    if (p->target_count > 1) {
+        double chance = random_unit(&w->random);
+        unsigned low = 0, high = p->target_count - 1;
+        while (low < high) {
+            unsigned middle = (low + high) / 2;
+            if (chance < p->targets[middle].up_to) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        c->target = &p->targets[low];
+        c->stats->targets[low].started++;
+    }
+}
+
+/* Connections outlive requests: they are counted in the phase the worker is in. */
+static struct stats *phase_stats(struct worker *w)
+{
+    return w->phase == PHASE_WARMUP ? &w->warmup : &w->measured;
+}
+
+void record_opened(struct worker *w)
+{
+    struct run *run = w->run;
+
+    phase_stats(w)->connections_opened++;
+    live_add(&w->live.connections, 1);
+    if (w->second && w->phase != PHASE_WARMUP)
+        w->second->opened++;
+    if (!atomic_load_explicit(&run->ever_connected, memory_order_relaxed))
+        atomic_store(&run->ever_connected, true);
+}
+
+static void connection_ends(struct stats *s, const struct conn *c)
+{
+    hist_record(s->per_connection, c->served);
+    s->connections_unanswered += c->served == 0;
+}
+
+void record_closed(struct worker *w, struct conn *c)
+{
+    phase_stats(w)->connections_closed++;
+    live_add(&w->live.connections, (uint64_t)-1);
+    connection_ends(phase_stats(w), c);
+}
+
+void record_alive(struct worker *w, struct conn *c)
+{
+    w->measured.connections_alive++;
+    connection_ends(&w->measured, c);
+}
+
+void record_second(struct worker *w)
+{
+    struct series *s = &w->measured.series;
+    nsec elapsed = w->now - w->start;
+    size_t index = (size_t)(elapsed / NSEC_PER_SEC), before = s->count;
+    uint64_t connections = atomic_load_explicit(&w->live.connections, memory_order_relaxed);
+
+    w->second = series_second(s, index);
+    w->second_end = w->start + ((nsec)index + 1) * NSEC_PER_SEC;
+    /* The second that has ended, and those in which nothing happened. */
+    for (size_t i = before ? before - 1 : 0; w->second && i <= index; i++)
+        s->seconds[i].connections = connections;
+}
+
+static void record_time(struct worker *w, struct conn *c, nsec response)
+{
+    struct stats *s = c->stats;
+
+    hist_record(s->times[TIME_RESPONSE], response);
+    if (w->second && s == &w->measured)
+        series_record(&s->series, w->second, response);
+    if (s->targets)
+        hist_record(s->targets[c->target - w->plan->targets].response, response);
+    if (response > atomic_load_explicit(&w->live.slowest, memory_order_relaxed))
+        atomic_store_explicit(&w->live.slowest, response, memory_order_relaxed);
+}
+
+static void record_answer(struct worker *w, struct conn *c, enum outcome o)
+{
+    struct stats *s = c->stats;
+
+    s->status[c->response.status]++;
+    s->bytes_body += c->response.body;
+    s->interim += c->response.interim;
+    hist_record(s->times[TIME_SERVICE], w->now - c->sent);
+    hist_record(s->times[TIME_TTFB], c->first - c->sent);
+    if (s->targets && o == OUTCOME_OK)
+        s->targets[c->target - w->plan->targets].ok++;
+    if (!c->ever_used) {
+        c->ever_used = true;
+        w->conns_used++;
+    }
+    atomic_store_explicit(&w->run->last_answer, w->now, memory_order_relaxed);
+}
+
+static void settle_first(struct worker *w, struct conn *c, bool answered)
+{
+    struct first_answer *first = &w->run->first;
+
+    if (answered) {
+        first->length = c->response.body;
+        first->status = c->response.status;
+        first->minor = c->response.minor;
+        atomic_store(&first->ready, true);
+    } else {
+        first->server[0] = '\0';
+        atomic_store(&first->claimed, false);
+    }
+    w->first = NULL;
+}
+
+void record_end(struct worker *w, struct conn *c, enum outcome o, int number, const char *reason)
+{
+    struct stats *s = c->stats;
+
+    s->outcomes[o]++;
+    s->last_completion = w->now;
+    if (w->now <= w->stop)
+        s->completed_in_time++;
+    if (w->now >= w->second_end && w->phase != PHASE_WARMUP)
+        record_second(w);
+    if (w->second && s == &w->measured) {
+        w->second->completed++;
+        w->second->failed += o != OUTCOME_OK;
+        w->second->bytes += c->response.body;
+    }
+    live_add(&w->live.completed, 1);
+    live_add(&w->live.bytes, c->response.body);
+    if (c->has_due && c->sent && c->sent - c->due > LATE)
+        s->late++;
+    if (outcome_answered(o)) {
+        record_answer(w, c, o);
+        record_time(w, c, w->now - (c->has_due ? c->due : c->begun));
+    } else if (outcome_timed_out(o)) {
+        /* Its age is the least its response time would have been. */
+        record_time(w, c, w->now - (c->has_due ? c->due : c->begun));
+    }
+    if (o != OUTCOME_OK) {
+        live_add(&w->live.failed, 1);
+        if (o != OUTCOME_STATUS)
+            stats_error(s, o, number, reason, 1);
+    }
+    if (s == &w->warmup && w->plan->options.warmup_requests)
+        atomic_fetch_add(&w->run->warmed, 1);
+    if (w->first == c)
+        settle_first(w, c, outcome_answered(o));
+}
+
+void record_in_flight(struct worker *w, struct conn *c)
+{
+    nsec age = w->now - c->begun;
+
+    c->stats->in_flight++;
+    if (age > c->stats->oldest_in_flight)
+        c->stats->oldest_in_flight = age;
+}
+
+void record_first_byte(struct worker *w, struct conn *c)
+{
+    struct first_answer *first = &w->run->first;
+
+    if (!atomic_load_explicit(&first->claimed, memory_order_relaxed) &&
+        !atomic_exchange(&first->claimed, true))
+        w->first = c;
+    /* Header lines are looked at only as long as somebody wants to see them. */
+    w->hooks.header = w->first == c || w->plan->options.tally ? record_header : NULL;
+    hist_record(c->stats->times[TIME_LATENESS], w->now - w->woken);
+}
+
+void record_header(void *baton, const char *name, size_t name_length, const char *value,
+                   size_t value_length)
+{
+    struct worker *w = baton;
+    struct conn *c = w->reading;
+    const char *tally = w->plan->options.tally;
+    char *server = w->run->first.server;
+
+    if (tally && strlen(tally) == name_length && !strncasecmp(tally, name, name_length))
+        tally_add(&c->stats->tally, value, value_length, 1);
+    if (w->first == c && name_length == 6 && !strncasecmp(name, "Server", 6)) {
+        size_t n = value_length < sizeof(w->run->first.server) - 1
+                       ? value_length
+                       : sizeof(w->run->first.server) - 1;
+        memcpy(server, value, n);
+        server[n] = '\0';
+    }
+}
+
+void record_body(void *baton, const char *bytes, size_t n)
+{
+    struct worker *w = baton;
+    struct conn *c = w->reading;
+    const struct plan *p = w->plan;
+
+    if (p->verify_first) {
+        c->body_sum = (uint32_t)crc32(c->body_sum, (const unsigned char *)bytes, (unsigned)n);
+    } else if (c->response.body + n > p->verify_size ||
+               memcmp(p->verify_body + c->response.body, bytes, n) != 0) {
+        c->body_differs = true;
+    }
+}
+
+/* Equal to that of all answers before? The first one sets the measure. */
+static bool matches_reference(struct worker *w, uint64_t key)
+{
+    uint64_t expected = 0;
+
+    return atomic_compare_exchange_strong(&w->run->first.reference, &expected, key) ||
+           expected == key;
+}
+
+/* Length and checksum of the body in one number that is not 0. */
+static uint64_t body_key(const struct conn *c)
+{
+    uint64_t key = (uint64_t)c->body_sum << 32 ^ c->response.body * UINT64_C(0x9e3779b97f4a7c15);
+
+    return key ? key : 1;
+}
+
+enum outcome record_judge(struct worker *w, struct conn *c)
+{
+    const struct plan *p = w->plan;
+    uint64_t length = c->response.body;
+
+    if (!p->expected[c->response.status])
+        return OUTCOME_STATUS;
+    if (p->verify_length && !matches_reference(w, length + 1))
+        return OUTCOME_LENGTH;
+    if (p->verify_first && !matches_reference(w, body_key(c)))
+        return OUTCOME_BODY;
+    if (p->verify_body && length != p->verify_size)
+        return OUTCOME_LENGTH;
+    return p->verify_body && c->body_differs ? OUTCOME_BODY : OUTCOME_OK;
+}

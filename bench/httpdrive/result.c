@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What follows from the counters of a run; see result.h. */
+#include "result.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSY_LIMIT     0.85
+#define DELAY_LIMIT    0.05
+#define LATENESS_LIMIT 0.10
+#define FEW_SAMPLES    1000
+#define SHORT_RUN      5.0
+#define STEADY_LIMIT   0.10
+
+static void __attribute__((format(printf, 2, 3))) warn(struct result *r, const char *format, ...)
+{
+    va_list arguments;
+
+    if (r->warning_count == WARNINGS_MAX)
+        return;
+    va_start(arguments, format);
+    vsnprintf(r->warnings[r->warning_count++], WARNING_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+static void __attribute__((format(printf, 2, 3))) bound(struct result *r, const char *format, ...)
+{
+    va_list arguments;
+
+    r->client_bound = true;
+    va_start(arguments, format);
+    vsnprintf(r->bound_reasons[r->bound_reason_count++], WARNING_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+static void judge_client(struct result *r)
+{
+    double typical = (double)hist_percentile(r->stats.times[TIME_RESPONSE], 50);
+    double own = (double)hist_percentile(r->stats.times[TIME_LATENESS], 99);
+
+    if (r->stats.started == 0)
+        return;
+    if (r->busy > BUSY_LIMIT)
+        bound(r, "a thread of the driver was busy %.0f %% of the time (limit %.0f %%)",
+              r->busy * 100, BUSY_LIMIT * 100);
+    if (r->delay > DELAY_LIMIT)
+        bound(r, "a thread of the driver waited for a CPU %.0f %% of the time (limit %.0f %%)",
+              r->delay * 100, DELAY_LIMIT * 100);
+    if (typical > 0 && own > LATENESS_LIMIT * typical)
+        bound(r, "answers waited up to %.0f us (p99) in the driver, %.0f %% of the median response",
+              own / 1e3, own * 100 / typical);
+}
+
+/* The completions of whole seconds, first against last third. */
+static void judge_steadiness(struct result *r)
+{
+    const struct series *s = &r->stats.series;
+    size_t whole = (size_t)floor(r->seconds), third;
+    double first = 0, last = 0;
+
+    r->steady = -1;
+    if (whole > s->count)
+        whole = s->count;
+    third = whole / 3;
+    if (third == 0)
+        return;
+    for (size_t i = 0; i < third; i++) {
+        first += (double)s->seconds[i].completed;
+        last += (double)s->seconds[whole - 1 - i].completed;
+    }
+    r->steady_change = first > 0 ? last / first : 0;
+    r->steady = fabs(r->steady_change - 1) <= STEADY_LIMIT;
+}
+
+static void warn_of_size(struct result *r)
+{
+    const struct options *o = &r->plan->options;
+    uint64_t answered = r->stats.times[TIME_RESPONSE]->count;
+
+    if (answered < FEW_SAMPLES)
+        warn(r, "only %llu samples: percentiles above the median say little",
+             (unsigned long long)answered);
+    if (r->seconds < SHORT_RUN)
+        warn(r, "a run of %.2f s is short: repeat it, or use -t 5 or more", r->seconds);
+    if (r->steady == 0)
+        warn(r, "not steady: the last third made %.0f %% of the first third's throughput%s",
+             r->steady_change * 100,
+             o->warmup_time || o->warmup_auto || o->warmup_requests ? "" : " (try --warmup)");
+}
+
+static void warn_of_trouble(struct result *r)
+{
+    const struct stats *s = &r->stats;
+    uint64_t alive = s->connections_alive;
+
+    if (*r->ended_by)
+        warn(r, "cut short: %s", r->ended_by);
+    if (stats_failed(s))
+        warn(r, "%llu of %llu requests failed", (unsigned long long)stats_failed(s),
+             (unsigned long long)s->started);
+    if (s->in_flight)
+        warn(r, "%llu requests had no answer at the end, the oldest after %.1f s",
+             (unsigned long long)s->in_flight, (double)s->oldest_in_flight / 1e9);
+    if (s->unsent)
+        warn(r, "%llu of %llu scheduled requests were never sent: no connection was free",
+             (unsigned long long)s->unsent, (unsigned long long)s->scheduled);
+    if (s->connections_unanswered)
+        warn(r, "%llu connections never got an answer",
+             (unsigned long long)s->connections_unanswered);
+    if (s->connect_retransmits)
+        warn(r, "%llu connections had to repeat packets to connect: a listen queue was full",
+             (unsigned long long)s->connect_retransmits);
+    if (r->plan->rate == 0 && r->plan->options.keepalive && alive < r->plan->options.connections &&
+        s->in_flight && !r->nothing_connected)
+        warn(r, "%llu of %llu connections were open at the end", (unsigned long long)alive,
+             (unsigned long long)r->plan->options.connections);
+    if (!stats_conserved(s))
+        warn(r, "DEFECT: the outcomes do not add up to the requests started");
+}
+
+static double per_request_us(double cpu, const struct stats *s)
+{
+    uint64_t completed = stats_completed(s);
+
+    return completed ? cpu * 1e6 / (double)completed : 0;
+}
+
+void result_conclude(struct result *r)
+{
+    const struct stats *s = &r->stats;
+
+    r->requests_per_second = r->seconds > 0 ? (double)s->completed_in_time / r->seconds : 0;
+    r->cpu_us_per_request = per_request_us(r->cpu_seconds, s);
+    if (r->have_tree && r->tree_before.known && r->tree_after.known) {
+        r->tree_cpu_seconds = (double)(r->tree_after.cpu - r->tree_before.cpu) / 1e9;
+        r->tree_cpu_us_per_request = per_request_us(r->tree_cpu_seconds, s);
+    }
+    if (r->plan->rate == 0)
+        r->concurrency = r->requests_per_second * hist_mean(s->times[TIME_RESPONSE]) / 1e9;
+    judge_client(r);
+    judge_steadiness(r);
+    warn_of_trouble(r);
+    warn_of_size(r);
+}
+
+void result_free(struct result *r)
+{
+    stats_free(&r->stats);
+    stats_free(&r->warmup);
+    free(r->threads);
+    r->threads = NULL;
+}
+
+int result_exit_code(const struct result *r)
+{
+    const struct options *o = &r->plan->options;
+    nsec p99 = hist_percentile(r->stats.times[TIME_RESPONSE], 99);
+
+    if (r->interrupted)
+        return EXIT_INTERRUPTED;
+    if (r->nothing_connected)
+        return EXIT_UNCONNECTED;
+    if (stats_failed(&r->stats) + r->stats.in_flight > o->max_fail)
+        return EXIT_FAILURES;
+    if (o->p99_max && p99 > o->p99_max)
+        return EXIT_THRESHOLD;
+    if (o->strict && r->client_bound)
+        return EXIT_CLIENT_BOUND;
+    return EXIT_GOOD;
+}
