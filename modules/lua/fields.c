@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The properties of r that are values. */
+#include "modules/lua/request.h"
+#include "modules/common/header_check.h"
+#include <http_core.h>
+#include <http_protocol.h>
+#include <http_request.h>
+#include <http_ssl.h>
+#include <apr_strings.h>
+#include <string.h>
+
+/* [-0, +0, v] The text at `value` in r->pool; C strings end at the first NUL, so none is allowed. */
+static char *check_text(lua_State *L, request_rec *r, int value)
+{
+    size_t length;
+    const char *text = luaL_checklstring(L, value, &length);
+
+    if (strlen(text) != length) {
+        luaL_error(L, "the value must not contain a NUL");
+    }
+    return apr_pstrmemdup(r->pool, text, length);
+}
+
+static void set_uri(lua_State *L, request_rec *r, int value)
+{
+    r->uri = check_text(L, r, value);
+}
+
+static void set_args(lua_State *L, request_rec *r, int value)
+{
+    r->args = check_text(L, r, value);
+}
+
+static void set_filename(lua_State *L, request_rec *r, int value)
+{
+    r->filename = check_text(L, r, value);
+}
+
+static void set_handler(lua_State *L, request_rec *r, int value)
+{
+    r->handler = check_text(L, r, value);
+}
+
+static void set_user(lua_State *L, request_rec *r, int value)
+{
+    r->user = check_text(L, r, value);
+}
+
+static void set_ap_auth_type(lua_State *L, request_rec *r, int value)
+{
+    r->ap_auth_type = check_text(L, r, value);
+}
+
+static void set_content_type(lua_State *L, request_rec *r, int value)
+{
+    size_t length;
+    const char *type = luaL_checklstring(L, value, &length);
+    const char *fault = header_check_value(type, length);
+
+    if (fault) {
+        luaL_error(L, "content_type: %s", fault);
+    }
+    ap_set_content_type(r, apr_pstrmemdup(r->pool, type, length));
+}
+
+static void set_status(lua_State *L, request_rec *r, int value)
+{
+    lua_Integer status = luaL_checkinteger(L, value);
+
+    if (!ap_is_HTTP_VALID_RESPONSE(status)) {
+        luaL_error(L, "%I is no HTTP status", (LUAI_UACINT)status);
+    }
+    r->status = (int)status;
+}
+
+static const char *const proxyreq_names[] = {"PROXYREQ_NONE", "PROXYREQ_PROXY", "PROXYREQ_REVERSE",
+                                             "PROXYREQ_RESPONSE"};
+
+static int get_proxyreq(lua_State *L, request_rec *r)
+{
+    if (r->proxyreq >= 0 && r->proxyreq <= PROXYREQ_RESPONSE) {
+        lua_pushstring(L, proxyreq_names[r->proxyreq]);
+        return 1;
+    }
+    return 0;
+}
+
+static void set_proxyreq(lua_State *L, request_rec *r, int value)
+{
+    lua_Integer kind = luaL_checkinteger(L, value);
+
+    luaL_argcheck(L, kind >= PROXYREQ_NONE && kind <= PROXYREQ_RESPONSE, value,
+                  "one of apache2.PROXYREQ_* expected");
+    r->proxyreq = (int)kind;
+}
+
+static int get_document_root(lua_State *L, request_rec *r)
+{
+    lua_pushstring(L, ap_document_root(r));
+    return 1;
+}
+
+static int get_context_document_root(lua_State *L, request_rec *r)
+{
+    lua_pushstring(L, ap_context_document_root(r));
+    return 1;
+}
+
+static int get_context_prefix(lua_State *L, request_rec *r)
+{
+    lua_pushstring(L, ap_context_prefix(r));
+    return 1;
+}
+
+static int get_server_name(lua_State *L, request_rec *r)
+{
+    lua_pushstring(L, ap_get_server_name(r));
+    return 1;
+}
+
+static int get_port(lua_State *L, request_rec *r)
+{
+    lua_pushinteger(L, ap_get_server_port(r));
+    return 1;
+}
+
+static int get_is_https(lua_State *L, request_rec *r)
+{
+    lua_pushboolean(L, ap_ssl_conn_is_ssl(r->connection));
+    return 1;
+}
+
+static int get_is_initial_req(lua_State *L, request_rec *r)
+{
+    lua_pushboolean(L, ap_is_initial_req(r));
+    return 1;
+}
+
+static int get_some_auth_required(lua_State *L, request_rec *r)
+{
+    lua_pushboolean(L, ap_some_auth_required(r));
+    return 1;
+}
+
+static int get_auth_name(lua_State *L, request_rec *r)
+{
+    lua_pushstring(L, ap_auth_name(r));
+    return 1;
+}
+
+static int get_basic_auth_pw(lua_State *L, request_rec *r)
+{
+    const char *password = NULL;
+
+    if (ap_get_basic_auth_pw(r, &password) != OK) {
+        return 0;
+    }
+    lua_pushstring(L, password);
+    return 1;
+}
+
+static int get_banner(lua_State *L, request_rec *r)
+{
+    (void)r;
+    lua_pushstring(L, ap_get_server_banner());
+    return 1;
+}
+
+static int get_server_built(lua_State *L, request_rec *r)
+{
+    (void)r;
+    lua_pushstring(L, ap_get_server_built());
+    return 1;
+}
+
+static int get_limit_req_body(lua_State *L, request_rec *r)
+{
+    lua_pushinteger(L, (lua_Integer)ap_get_limit_req_body(r));
+    return 1;
+}
+
+static int get_remaining(lua_State *L, request_rec *r)
+{
+    lua_pushinteger(L, (lua_Integer)r->remaining);
+    return 1;
+}
+
+static int get_status(lua_State *L, request_rec *r)
+{
+    lua_pushinteger(L, r->status);
+    return 1;
+}
+
+#define TEXT(name, set)            {#name, LP_FIELD_TEXT, APR_OFFSETOF(request_rec, name), NULL, set, NULL}
+#define TABLE(name, kind)          {#name, LP_FIELD_TABLE, LP_TABLE_##kind, NULL, NULL, NULL}
+#define CALL(name, set)            {#name, LP_FIELD_CALL, 0, get_##name, set, NULL}
+
+const lp_field lp_fields[] = {
+    TEXT(uri, set_uri),
+    TEXT(args, set_args),
+    TEXT(filename, set_filename),
+    TEXT(handler, set_handler),
+    TEXT(user, set_user),
+    TEXT(ap_auth_type, set_ap_auth_type),
+    TEXT(content_type, set_content_type),
+    CALL(status, set_status),
+    CALL(proxyreq, set_proxyreq),
+    TEXT(method, NULL),
+    TEXT(protocol, NULL),
+    TEXT(hostname, NULL),
+    TEXT(path_info, NULL),
+    TEXT(unparsed_uri, NULL),
+    TEXT(the_request, NULL),
+    TEXT(range, NULL),
+    TEXT(content_encoding, NULL),
+    TEXT(canonical_filename, NULL),
+    TEXT(useragent_ip, NULL),
+    TEXT(log_id, NULL),
+    CALL(document_root, NULL),
+    CALL(context_prefix, NULL),
+    CALL(context_document_root, NULL),
+    CALL(server_name, NULL),
+    CALL(auth_name, NULL),
+    CALL(basic_auth_pw, NULL),
+    CALL(banner, NULL),
+    CALL(server_built, NULL),
+    CALL(port, NULL),
+    CALL(limit_req_body, NULL),
+    CALL(remaining, NULL),
+    {"started", LP_FIELD_TIME, APR_OFFSETOF(request_rec, request_time), NULL, NULL, NULL},
+    {"assbackwards", LP_FIELD_FLAG, APR_OFFSETOF(request_rec, assbackwards), NULL, NULL, NULL},
+    CALL(is_https, NULL),
+    CALL(is_initial_req, NULL),
+    CALL(some_auth_required, NULL),
+    TABLE(headers_in, HEADERS_IN),
+    TABLE(headers_out, HEADERS_OUT),
+    TABLE(err_headers_out, ERR_HEADERS_OUT),
+    TABLE(notes, NOTES),
+    TABLE(subprocess_env, SUBPROCESS_ENV),
+    {NULL, LP_FIELD_TEXT, 0, NULL, NULL, NULL}};

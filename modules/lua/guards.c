@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Guards of library functions. What matters for one language feature lies elsewhere: coroutines and
+ * xpcall in limit.c, require in require.c. */
+#include "modules/lua/guards.h"
+#include "modules/lua/isolate.h"
+#include "modules/common/conf_value.h"
+#include <string.h>
+
+/* next, rawget, rawset, rawlen: the first argument may be a facade. */
+static int raw_access(lua_State *L)
+{
+    lp_facade_settle(L, 1);
+    return lp_guard_pass(L);
+}
+
+/* Upvalue 2 is the guarded `next`, so that pairs({}) gives the function that scripts know. */
+static int guarded_pairs(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lp_facade_settle(L, 1);
+    if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {
+        return lp_guard_pass(L);
+    }
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, 1);
+    lua_pushnil(L);
+    return 3;
+}
+
+/* A facade that nobody gave a metatable has none to see. Metatables that all uses share are handed
+ * out, but not for nothing. */
+static int guarded_getmetatable(lua_State *L)
+{
+    lp_vm *vm = lp_vm_of(L);
+    int type = lua_type(L, 1);
+
+    luaL_checkany(L, 1);
+    if (lp_facade_is(L, 1) || !lua_getmetatable(L, 1)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL) {
+        return 1;
+    }
+    if (type == LUA_TSTRING) {
+        vm->marks |= LP_MARK_STRINGS;
+    } else if (type != LUA_TTABLE) {
+        vm->marks |= LP_MARK_DROP;
+    }
+    return 1;
+}
+
+/* A metatable with __gc leaves work for after the use: closing the VM does it, all of it. */
+static int guarded_setmetatable(lua_State *L)
+{
+    int type = lua_type(L, 2);
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_argexpected(L, type == LUA_TNIL || type == LUA_TTABLE, 2, "nil or table");
+    lp_facade_settle(L, 1);
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL) {
+        return luaL_error(L, "cannot change a protected metatable");
+    }
+    if (type == LUA_TTABLE) {
+        lua_pushliteral(L, "__gc");
+        if (lua_rawget(L, 2) != LUA_TNIL) {
+            lp_vm_of(L)->marks |= LP_MARK_DROP;
+        }
+    }
+    lua_settop(L, 2);
+    lua_setmetatable(L, 1);
+    return 1;
+}
+
+static int guarded_collectgarbage(lua_State *L)
+{
+    const char *option = luaL_optstring(L, 1, "collect");
+
+    if (strcmp(option, "collect") != 0 && strcmp(option, "count") != 0 &&
+        strcmp(option, "isrunning") != 0) {
+        lp_vm_of(L)->marks |= LP_MARK_COLLECTOR;
+    }
+    return lp_guard_pass(L);
+}
+
+/* The mode to load with when a script asks for `mode`: binary chunks can crash the process. */
+static const char *text_mode(lua_State *L, int index)
+{
+    const lp_conf *conf = lp_vm_of(L)->conf;
+    const char *mode = luaL_optstring(L, index, "bt");
+
+    if (conf && PICK(conf, &lp_defaults, allow_bytecode)) {
+        return mode;
+    }
+    return strchr(mode, 't') ? "t" : "";
+}
+
+static int guarded_load(lua_State *L)
+{
+    const char *mode = text_mode(L, 3);
+
+    if (lua_gettop(L) < 3) {
+        lua_settop(L, 3);
+    }
+    lua_pushstring(L, mode);
+    lua_replace(L, 3);
+    return lp_guard_pass(L);
+}
+
+static int guarded_loadfile(lua_State *L)
+{
+    const char *mode = text_mode(L, 2);
+
+    if (lua_gettop(L) < 2) {
+        lua_settop(L, 2);
+    }
+    lua_pushstring(L, mode);
+    lua_replace(L, 2);
+    return lp_guard_pass(L);
+}
+
+static int dofile_end(lua_State *L, int status, lua_KContext context)
+{
+    (void)status;
+    (void)context;
+    return lua_gettop(L) - 1;
+}
+
+static int guarded_dofile(lua_State *L)
+{
+    const char *name = luaL_optstring(L, 1, NULL);
+
+    lua_settop(L, 1);
+    if (luaL_loadfilex(L, name, text_mode(L, 2)) != LUA_OK) {
+        return lua_error(L);
+    }
+    lua_callk(L, 0, LUA_MULTRET, 0, dofile_end);
+    return dofile_end(L, LUA_OK, 0);
+}
+
+static int refused_exit(lua_State *L)
+{
+    return luaL_error(L, "os.exit is not available: it would end the server's process");
+}
+
+/* A process has one locale, for all threads: asking is fine, changing it fails as Lua says it may.
+ */
+static int guarded_setlocale(lua_State *L)
+{
+    const char *wanted = luaL_optstring(L, 1, NULL);
+
+    if (!wanted) {
+        return lp_guard_pass(L);
+    }
+    lua_settop(L, 2);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushnil(L);
+    lua_pushvalue(L, 2);
+    lua_call(L, lua_isnil(L, 2) ? 1 : 2, 1);
+    if (!lua_isstring(L, -1) || strcmp(lua_tostring(L, -1), wanted) != 0) {
+        lua_pushnil(L);
+    }
+    return 1;
+}
+
+/* The original has an upvalue of its own, so it needs its own frame. */
+static int guarded_randomseed(lua_State *L)
+{
+    lp_vm_of(L)->marks |= LP_MARK_RANDOM;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* io.open and whatever else may open a file: the repair closes those that the script forgets. The
+ * list is weak, so that it keeps no file open longer than Lua would. */
+static int opens_file(lua_State *L)
+{
+    int results;
+
+    lp_vm_of(L)->marks |= LP_MARK_FILES;
+    results = lp_guard_pass(L);
+    luaL_checkstack(L, 4, NULL);
+    for (int i = lua_gettop(L) - results + 1, last = lua_gettop(L); i <= last; i++) {
+        if (luaL_testudata(L, i, LUA_FILEHANDLE)) {
+            lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FILES));
+            lua_pushvalue(L, i);
+            lua_pushboolean(L, 1);
+            lua_rawset(L, -3);
+            lua_pop(L, 1);
+        }
+    }
+    return results;
+}
+
+/* The functions of debug that reach what is not the script's own. */
+static int reaches_deep(lua_State *L)
+{
+    lp_vm_of(L)->marks |= LP_MARK_DROP;
+    lp_facade_settle(L, 1);
+    return lp_guard_pass(L);
+}
+
+static int guarded_setupvalue(lua_State *L)
+{
+    if (lua_iscfunction(L, 1)) {
+        return luaL_error(L, "debug.setupvalue is not available for C functions");
+    }
+    return reaches_deep(L);
+}
+
+/* With another kind's metatable a userdata would be taken for what it is not. */
+static int guarded_debug_setmetatable(lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TUSERDATA) {
+        return luaL_error(L, "debug.setmetatable is not available for userdata");
+    }
+    return reaches_deep(L);
+}
+
+static int refused_setuservalue(lua_State *L)
+{
+    return luaL_error(L, "debug.setuservalue is not available");
+}
+
+static int refused_sethook(lua_State *L)
+{
+    return luaL_error(L, "debug.sethook is not available: LuaTimeLimit uses the hook");
+}
+
+static int refused_getregistry(lua_State *L)
+{
+    return luaL_error(L, "debug.getregistry is not available: the server keeps its own there");
+}
+
+static const lp_guard guards[] = {{"_G", "next", raw_access},
+                                  {"_G", "rawget", raw_access},
+                                  {"_G", "rawset", raw_access},
+                                  {"_G", "rawlen", raw_access},
+                                  {"_G", "getmetatable", guarded_getmetatable},
+                                  {"_G", "setmetatable", guarded_setmetatable},
+                                  {"_G", "collectgarbage", guarded_collectgarbage},
+                                  {"_G", "load", guarded_load},
+                                  {"_G", "loadfile", guarded_loadfile},
+                                  {"_G", "dofile", guarded_dofile},
+                                  {"os", "exit", refused_exit},
+                                  {"os", "setlocale", guarded_setlocale},
+                                  {"math", "randomseed", guarded_randomseed},
+                                  {"io", "open", opens_file},
+                                  {"io", "popen", opens_file},
+                                  {"io", "tmpfile", opens_file},
+                                  {"io", "lines", opens_file},
+                                  {"io", "input", opens_file},
+                                  {"io", "output", opens_file},
+                                  {"debug", "debug", reaches_deep},
+                                  {"debug", "getlocal", reaches_deep},
+                                  {"debug", "getmetatable", reaches_deep},
+                                  {"debug", "getupvalue", reaches_deep},
+                                  {"debug", "getuservalue", reaches_deep},
+                                  {"debug", "setlocal", reaches_deep},
+                                  {"debug", "setmetatable", guarded_debug_setmetatable},
+                                  {"debug", "setupvalue", guarded_setupvalue},
+                                  {"debug", "setuservalue", refused_setuservalue},
+                                  {"debug", "upvaluejoin", reaches_deep},
+                                  {"debug", "setcstacklimit", reaches_deep},
+                                  {"debug", "sethook", refused_sethook},
+                                  {"debug", "getregistry", refused_getregistry},
+                                  {NULL, NULL, NULL}};
+
+void lp_guards_put(lua_State *L, const lp_guard *list)
+{
+    int top = lua_gettop(L);
+
+    for (; list->library; list++) {
+        lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+        lua_getfield(L, -1, list->library);
+        if (lua_getfield(L, -1, list->name) != LUA_TNIL) {
+            lua_pushcclosure(L, list->function, 1);
+            lua_setfield(L, -2, list->name);
+        }
+        lua_settop(L, top);
+    }
+}
+
+void lp_guards_install(lua_State *L)
+{
+    /* What the repair needs of the originals, before they are guarded. */
+    lua_getglobal(L, "math");
+    lua_getfield(L, -1, "randomseed");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(RESEED));
+    lua_pop(L, 1);
+    lua_getfield(L, LUA_REGISTRYINDEX, "_IO_input");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(STDIN));
+    lua_getfield(L, LUA_REGISTRYINDEX, "_IO_output");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(STDOUT));
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(FILES));
+
+    lp_guards_put(L, guards);
+
+    lua_getglobal(L, "pairs");
+    lua_getglobal(L, "next");
+    lua_pushcclosure(L, guarded_pairs, 2);
+    lua_setglobal(L, "pairs");
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Facades, and the repair of a VM after a use. See isolate.h. */
+#include "modules/lua/isolate.h"
+
+/* The libraries behind facades, from LP_FACADE_PACKAGE on, by their global names. */
+static const char *const lib_names[] = {"package", "string", "table", "math",  "os",     "io",
+                                        "coroutine", "utf8",   "debug", "apache2"};
+#define LIB_COUNT  ((int)(sizeof lib_names / sizeof *lib_names))
+#define FACADE_END (LP_FACADE_PACKAGE + LIB_COUNT)
+
+/* In a facade's metatable: the key of the locked table, and the index of its number. The table of
+ * facades holds the metatable of facade n at n + METATABLES. */
+static const char locked_key;
+#define NUMBER     1
+#define METATABLES 32
+
+static void mark_facade(lua_State *L, lua_Integer number)
+{
+    lp_vm *vm = lp_vm_of(L);
+
+    if (number != LP_FACADE_GLOBALS) {
+        vm->marks |= LP_MARK_FACADES;
+        vm->dirty |= 1u << number;
+    }
+}
+
+/* [-0, +1|+0, -] Pushes the metatable of the facade at `index`; 0 when it is none. */
+static int push_metatable(lua_State *L, int index)
+{
+    if (!lua_istable(L, index) || !lua_getmetatable(L, index)) {
+        return 0;
+    }
+    if (lua_rawgetp(L, -1, &locked_key) == LUA_TNIL) {
+        lua_pop(L, 2);
+        return 0;
+    }
+    lua_pop(L, 1);
+    return 1;
+}
+
+int lp_facade_is(lua_State *L, int index)
+{
+    if (!push_metatable(L, index)) {
+        return 0;
+    }
+    lua_pop(L, 1);
+    return 1;
+}
+
+/* [-0, +0, m] Copies the pairs of the table at `from` to the one at `to`, both absolute. */
+static void copy_pairs(lua_State *L, int from, int to)
+{
+    lua_pushnil(L);
+    while (lua_next(L, from)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, to);
+    }
+}
+
+void lp_facade_settle(lua_State *L, int index)
+{
+    index = lua_absindex(L, index);
+    if (!push_metatable(L, index)) {
+        return;
+    }
+    luaL_checkstack(L, 8, NULL);
+    lua_rawgeti(L, -1, NUMBER);
+    mark_facade(L, lua_tointeger(L, -1));
+    lua_rawgetp(L, -2, &locked_key);
+    copy_pairs(L, lua_gettop(L), index);
+    lua_pushnil(L);
+    lua_setmetatable(L, index);
+    lua_pop(L, 3);
+}
+
+/* __newindex(facade, key, value); upvalues: the locked table, the facade's number. A key that the
+ * locked table has can't be shadowed: assigning nil to it later would make the old value show. */
+static int facade_newindex(lua_State *L)
+{
+    lua_settop(L, 3);
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+        lp_facade_settle(L, 1);
+    } else {
+        mark_facade(L, lua_tointeger(L, lua_upvalueindex(2)));
+    }
+    lua_settop(L, 3);
+    lua_rawset(L, 1);
+    return 0;
+}
+
+/* __len(facade): what is added at the end of a list lies in the facade itself. */
+static int facade_len(lua_State *L)
+{
+    lua_Integer length = (lua_Integer)lua_rawlen(L, lua_upvalueindex(1));
+
+    while (lua_rawgeti(L, 1, length + 1) != LUA_TNIL) {
+        lua_pop(L, 1);
+        length++;
+    }
+    lua_pushinteger(L, length);
+    return 1;
+}
+
+/* [-1, +1, m] Makes the metatable for facades of the table on top. */
+static void make_metatable(lua_State *L, lp_facade number)
+{
+    lua_createtable(L, 1, 4);
+    lua_pushinteger(L, number);
+    lua_rawseti(L, -2, NUMBER);
+    lua_pushvalue(L, -2);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, -2, &locked_key);
+    lua_pushvalue(L, -2);
+    lua_pushinteger(L, number);
+    lua_pushcclosure(L, facade_newindex, 2);
+    lua_setfield(L, -2, "__newindex");
+    lua_pushvalue(L, -2);
+    lua_pushcclosure(L, facade_len, 1);
+    lua_setfield(L, -2, "__len");
+    lua_remove(L, -2);
+}
+
+void lp_facade_push_metatable(lua_State *L, lp_facade number)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FACADES));
+    lua_rawgeti(L, -1, number + METATABLES);
+    lua_remove(L, -2);
+}
+
+void lp_facade_push_locked(lua_State *L, lp_facade number)
+{
+    lp_facade_push_metatable(L, number);
+    lua_rawgetp(L, -1, &locked_key);
+    lua_remove(L, -2);
+}
+
+void lp_facade_push(lua_State *L, lp_facade facade)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FACADES));
+    lua_rawgeti(L, -1, facade);
+    lua_remove(L, -2);
+}
+
+/* [-1, +0, m] Puts the value on top in field `name` of the table behind facade `number`. */
+static void set_locked(lua_State *L, lp_facade number, const char *name)
+{
+    lp_facade_push_locked(L, number);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}
+
+/* [-0, +0, m] The facade on top becomes what the searchers for C libraries take for `package`: they
+ * read package.cpath from their first upvalue. */
+static void attach_searchers(lua_State *L)
+{
+    int facade = lua_gettop(L);
+
+    lp_facade_push_locked(L, LP_FACADE_SEARCHERS);
+    for (int i = 3; i <= 4; i++) {
+        if (lua_rawgeti(L, -1, i) == LUA_TFUNCTION) {
+            lua_pushvalue(L, facade);
+            if (!lua_setupvalue(L, -2, 1)) {
+                lua_pop(L, 1);
+            }
+        }
+        lua_pop(L, 1);
+    }
+    lua_settop(L, facade);
+}
+
+/* [-1, +0, m] Shows the facade on top wherever scripts and libraries look for it. */
+static void attach(lua_State *L, lp_facade number)
+{
+    if (number == LP_FACADE_LOADED || number == LP_FACADE_PRELOAD) {
+        lua_pushvalue(L, -1);
+        lua_setfield(L, LUA_REGISTRYINDEX,
+                     number == LP_FACADE_LOADED ? LUA_LOADED_TABLE : LUA_PRELOAD_TABLE);
+        set_locked(L, LP_FACADE_PACKAGE, number == LP_FACADE_LOADED ? "loaded" : "preload");
+        return;
+    }
+    if (number == LP_FACADE_SEARCHERS) {
+        set_locked(L, LP_FACADE_PACKAGE, "searchers");
+        return;
+    }
+    if (number == LP_FACADE_PACKAGE) {
+        attach_searchers(L);
+    } else if (number == LP_FACADE_STRING) {
+        lua_pushliteral(L, "");
+        lua_getmetatable(L, -1);
+        lua_pushvalue(L, -3);
+        lua_setfield(L, -2, "__index");
+        lua_pop(L, 2);
+    }
+    lua_pushvalue(L, -1);
+    set_locked(L, LP_FACADE_GLOBALS, lib_names[number - LP_FACADE_PACKAGE]);
+    set_locked(L, LP_FACADE_LOADED, lib_names[number - LP_FACADE_PACKAGE]);
+}
+
+/* [-0, +0, m] Makes the facade that scripts see from now on. */
+static void renew(lua_State *L, lp_facade number)
+{
+    lua_newtable(L);
+    lp_facade_push_metatable(L, number);
+    lua_setmetatable(L, -2);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FACADES));
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, number);
+    lua_pop(L, 1);
+    attach(L, number);
+}
+
+/* [-1, +0, m] Registers the table on top as the one behind facade `number`. */
+static void lock(lua_State *L, lp_facade number)
+{
+    make_metatable(L, number);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FACADES));
+    lua_insert(L, -2);
+    lua_rawseti(L, -2, number + METATABLES);
+    lua_pop(L, 1);
+}
+
+void lp_isolate_install(lua_State *L)
+{
+    lua_createtable(L, FACADE_END, FACADE_END + METATABLES);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(FACADES));
+
+    lua_pushglobaltable(L);
+    lock(L, LP_FACADE_GLOBALS);
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lock(L, LP_FACADE_LOADED);
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lock(L, LP_FACADE_PRELOAD);
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "searchers");
+    lock(L, LP_FACADE_SEARCHERS);
+    lua_pop(L, 1);
+    for (int i = 0; i < LIB_COUNT; i++) {
+        lua_getglobal(L, lib_names[i]);
+        lock(L, (lp_facade)(LP_FACADE_PACKAGE + i));
+    }
+    for (int number = LP_FACADE_LOADED; number < FACADE_END; number++) {
+        renew(L, (lp_facade)number);
+    }
+
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_newtable(L);
+    copy_pairs(L, lua_gettop(L) - 1, lua_gettop(L));
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(STRINGS));
+    lua_pop(L, 2);
+}
+
+/* [-0, +0, m] Gives the metatable of strings its first contents. */
+static void repair_strings(lua_State *L)
+{
+    int top = lua_gettop(L);
+
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_pushnil(L);
+    lua_setmetatable(L, top + 2);
+    lua_pushnil(L);
+    while (lua_next(L, top + 2)) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_pushnil(L);
+        lua_rawset(L, top + 2);
+    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(STRINGS));
+    copy_pairs(L, top + 3, top + 2);
+    lp_facade_push(L, LP_FACADE_STRING);
+    lua_setfield(L, top + 2, "__index");
+    lua_settop(L, top);
+}
+
+/* [-0, +0, e] Closes the file at `index` if it is open, as its finalizer would. */
+static void close_file(lua_State *L, int index)
+{
+    luaL_Stream *stream = luaL_testudata(L, index, LUA_FILEHANDLE);
+    lua_CFunction closef;
+
+    if (!stream || !stream->closef) {
+        return;
+    }
+    closef = stream->closef;
+    stream->closef = NULL;
+    lua_pushcfunction(L, closef);
+    lua_pushvalue(L, index);
+    lua_call(L, 1, 0);
+}
+
+/* [-0, +0, e] Makes `field` of the registry the standard file kept at `key` again. */
+static void repair_default_file(lua_State *L, const char *field, const void *key)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, field);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, key);
+    if (!lua_rawequal(L, -1, -2)) {
+        lua_setfield(L, LUA_REGISTRYINDEX, field);
+        close_file(L, lua_gettop(L));
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pop(L, 2);
+}
+
+static void repair_files(lua_State *L)
+{
+    int top = lua_gettop(L);
+
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FILES));
+    lua_pushnil(L);
+    while (lua_next(L, top + 1)) {
+        lua_pop(L, 1);
+        close_file(L, top + 2);
+        lua_pushvalue(L, top + 2);
+        lua_pushnil(L);
+        lua_rawset(L, top + 1);
+    }
+    lua_settop(L, top);
+    repair_default_file(L, "_IO_input", LP_KEY(STDIN));
+    repair_default_file(L, "_IO_output", LP_KEY(STDOUT));
+}
+
+static int repair(lua_State *L)
+{
+    lp_vm *vm = lp_vm_of(L);
+
+    if (vm->marks & LP_MARK_FACADES) {
+        for (int number = LP_FACADE_LOADED; number < FACADE_END; number++) {
+            if (vm->dirty & (1u << number)) {
+                renew(L, (lp_facade)number);
+            }
+        }
+    }
+    if (vm->marks & LP_MARK_STRINGS) {
+        repair_strings(L);
+    }
+    if (vm->marks & LP_MARK_FILES) {
+        repair_files(L);
+    }
+    if (vm->marks & LP_MARK_RANDOM) {
+        lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(RESEED));
+        lua_call(L, 0, 0);
+    }
+    if (vm->marks & LP_MARK_COLLECTOR) {
+        lp_vm_tune(L);
+    }
+    return 0;
+}
+
+int lp_isolate_repair(lp_vm *vm)
+{
+    int ok;
+
+    vm->warnings = 0;
+    if (!vm->marks) {
+        return 1;
+    }
+    if (vm->marks & LP_MARK_DROP) {
+        return 0;
+    }
+    lua_pushcfunction(vm->L, repair);
+    ok = lua_pcall(vm->L, 0, 0, 0) == LUA_OK;
+    lua_settop(vm->L, LP_VM_STACK);
+    vm->marks = vm->dirty = 0;
+    return ok;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The time limit, and the guards of coroutines and xpcall that it needs. See limit.h. */
+#include "modules/lua/limit.h"
+#include "modules/lua/guards.h"
+#include "modules/common/conf_value.h"
+#include <http_log.h>
+#include <string.h>
+
+APLOG_USE_MODULE(luapool);
+
+/* The signal that stops scripts; 0: none was free. */
+static int limit_signal;
+
+/* The VM whose script this thread runs; those that wait for it follow through `outer`. */
+static __thread lp_vm *current_vm;
+static __thread int signal_unblocked;
+
+/* Runs at each instruction of an overdue script. */
+static void raise_overdue(lua_State *L, lua_Debug *ar)
+{
+    const lp_vm *vm = lp_vm_of(L);
+    apr_int64_t limit;
+
+    (void)ar;
+    if (!vm->overdue) { /* the hook came late, for a use that has ended */
+        lua_sethook(L, NULL, 0, 0);
+        return;
+    }
+    limit = vm->conf ? PICK(vm->conf, &lp_defaults, time_limit) : 0;
+    luaL_where(L, 0);
+    lua_pushfstring(L, "%sstopped after %f seconds (LuaTimeLimit)", lua_tostring(L, -1),
+                    (lua_Number)limit / (lua_Number)APR_USEC_PER_SEC);
+    lua_error(L);
+}
+
+static void stop(lp_vm *vm, lua_State *L)
+{
+    vm->overdue = 1;
+    lua_sethook(L, raise_overdue, LUA_MASKCOUNT, 1);
+}
+
+/* The signal's handler: in the thread that runs the script, between any two of its machine
+ * instructions. lua_sethook() is made for that. */
+static void on_signal(int signal)
+{
+    (void)signal;
+    for (lp_vm *vm = current_vm; vm; vm = vm->outer) {
+        if (watch_overdue(vm->watch)) {
+            stop(vm, vm->running);
+        }
+    }
+}
+
+#ifdef SIGRTMIN
+#define FIRST_SIGNAL (SIGRTMAX - 2)
+#define LAST_SIGNAL  SIGRTMIN
+#else
+#define FIRST_SIGNAL SIGURG
+#define LAST_SIGNAL  SIGURG
+#endif
+
+apr_status_t lp_limit_init(server_rec *s)
+{
+    struct sigaction action, old;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (int i = FIRST_SIGNAL; i >= LAST_SIGNAL; i--) {
+        if (sigaction(i, NULL, &old) == 0 && old.sa_handler == SIG_DFL &&
+            sigaction(i, &action, NULL) == 0) {
+            limit_signal = i;
+            return APR_SUCCESS;
+        }
+    }
+    ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                 "LP021: no signal is free, so LuaTimeLimit has no effect");
+    return APR_ENOTIMPL;
+}
+
+void lp_limit_expire(void *baton)
+{
+    lp_vm *vm = baton;
+
+    if (limit_signal) {
+        pthread_kill(vm->thread, limit_signal);
+    }
+}
+
+/* The MPMs block signals in their threads. */
+static void unblock_signal(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, limit_signal);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    signal_unblocked = 1;
+}
+
+void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
+{
+    if (!signal_unblocked && limit_signal) {
+        unblock_signal();
+    }
+    vm->thread = pthread_self();
+    vm->running = vm->L;
+    vm->overdue = 0;
+    vm->outer = current_vm;
+    current_vm = vm;
+    watch_arm(vm->watch, limit);
+}
+
+void lp_limit_leave(lp_vm *vm)
+{
+    watch_disarm(vm->watch);
+    current_vm = vm->outer;
+    vm->outer = NULL;
+}
+
+/* Says that `L` runs from here on. A deadline may have passed while another coroutine ran, which got
+ * the hook. */
+static void runs(lua_State *L)
+{
+    lp_vm *vm = lp_vm_of(L);
+
+    vm->running = L;
+    if (vm->overdue) {
+        stop(vm, L);
+    }
+}
+
+static int guarded_resume(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, 1);
+    int results;
+
+    if (!co) {
+        return lp_guard_pass(L);
+    }
+    runs(co);
+    results = lp_guard_pass(L);
+    runs(L);
+    return results;
+}
+
+/* coroutine.close runs the pending __close metamethods in the coroutine. */
+static int guarded_close(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, 1);
+    int results;
+
+    if (!co || lua_status(co) != LUA_YIELD) {
+        return lp_guard_pass(L);
+    }
+    runs(co);
+    results = lp_guard_pass(L);
+    runs(L);
+    return results;
+}
+
+/* After a failed resume: closes what is pending in `co`, and raises its error in `L`. */
+static int raise_from(lua_State *L, lua_State *co)
+{
+    int status = lua_status(co);
+
+    if (status != LUA_OK && status != LUA_YIELD) {
+        runs(co);
+#if LUA_VERSION_RELEASE_NUM >= 50406
+        status = lua_closethread(co, L);
+#else
+        status = lua_resetthread(co);
+#endif
+        runs(L);
+    }
+    lua_xmove(co, L, 1);
+    if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
+        luaL_where(L, 1);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
+/* The function that coroutine.wrap gives; upvalue: the coroutine. */
+static int resume_wrapped(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+    int arguments = lua_gettop(L);
+    int results, status;
+
+    if (lua_status(co) == LUA_OK && lua_gettop(co) == 0) {
+        return luaL_error(L, "cannot resume dead coroutine");
+    }
+    if (!lua_checkstack(co, arguments)) {
+        return luaL_error(L, "too many arguments to resume");
+    }
+    lua_xmove(L, co, arguments);
+    runs(co);
+    status = lua_resume(co, L, arguments, &results);
+    runs(L);
+    if (status != LUA_OK && status != LUA_YIELD) {
+        return raise_from(L, co);
+    }
+    if (!lua_checkstack(L, results)) {
+        lua_pop(co, results);
+        return luaL_error(L, "too many results to resume");
+    }
+    lua_xmove(co, L, results);
+    return results;
+}
+
+static int guarded_wrap(lua_State *L)
+{
+    lua_State *co;
+
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    co = lua_newthread(L);
+    lua_pushvalue(L, 1);
+    lua_xmove(L, co, 1);
+    lua_pushcclosure(L, resume_wrapped, 1);
+    return 1;
+}
+
+/* Stands for a script's message handler (the upvalue). Called from the hook, Lua runs it without
+ * hooks: nothing could stop it then. */
+static int message_handler(lua_State *L)
+{
+    if (!lp_vm_of(L)->overdue) {
+        lua_pushvalue(L, lua_upvalueindex(1));
+        lua_insert(L, 1);
+        lua_call(L, lua_gettop(L) - 1, 1);
+    }
+    return 1;
+}
+
+static int guarded_xpcall(lua_State *L)
+{
+    if (lua_isfunction(L, 2)) {
+        lua_pushvalue(L, 2);
+        lua_pushcclosure(L, message_handler, 1);
+        lua_replace(L, 2);
+    }
+    return lp_guard_pass(L);
+}
+
+static const lp_guard guards[] = {{"coroutine", "resume", guarded_resume},
+                                  {"coroutine", "wrap", guarded_wrap},
+                                  {"coroutine", "close", guarded_close},
+                                  {"_G", "xpcall", guarded_xpcall},
+                                  {NULL, NULL, NULL}};
+
+void lp_limit_install(lua_State *L)
+{
+    lp_guards_put(L, guards);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The methods of r that write the response or the error log. */
+#include "modules/lua/request.h"
+#include "modules/common/conf_value.h"
+#include <http_log.h>
+#include <http_protocol.h>
+#include <limits.h>
+
+APLOG_USE_MODULE(luapool);
+
+/* ap_rwrite() takes an int. False: the connection is gone. */
+static int put(request_rec *r, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        int piece = length > INT_MAX ? INT_MAX : (int)length;
+        if (ap_rwrite(bytes, piece, r) < 0) {
+            return 0;
+        }
+        bytes += piece;
+        length -= (size_t)piece;
+    }
+    return 1;
+}
+
+static int fail_aborted(lua_State *L)
+{
+    lua_pushnil(L);
+    lua_pushliteral(L, "the client closed the connection");
+    return 2;
+}
+
+/* r:puts(s, ...): strings and numbers, whatever bytes they hold. True, or nil and why not. */
+static int request_puts(lua_State *L)
+{
+    request_rec *r = lp_request_check(L, 1)->r;
+    int last = lua_gettop(L);
+
+    for (int i = 2; i <= last; i++) {
+        size_t length;
+        const char *bytes = luaL_checklstring(L, i, &length);
+        if (!put(r, bytes, length)) {
+            return fail_aborted(L);
+        }
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* r:write(s): the number of bytes, or nil and why not. */
+static int request_write(lua_State *L)
+{
+    request_rec *r = lp_request_check(L, 1)->r;
+    size_t length;
+    const char *bytes = luaL_checklstring(L, 2, &length);
+
+    if (!put(r, bytes, length)) {
+        return fail_aborted(L);
+    }
+    lua_pushinteger(L, (lua_Integer)length);
+    return 1;
+}
+
+static int request_flush(lua_State *L)
+{
+    request_rec *r = lp_request_check(L, 1)->r;
+
+    lua_pushboolean(L, ap_rflush(r) >= 0);
+    return 1;
+}
+
+/* r:info(text) and the like; the level is the upvalue. The entry carries the script's line, as
+ * httpd's own carry theirs (at debug and below). */
+static int request_log(lua_State *L)
+{
+    request_rec *r = lp_request_check(L, 1)->r;
+    int level = (int)lua_tointeger(L, lua_upvalueindex(1));
+    const char *text = luaL_checkstring(L, 2);
+    lua_Debug ar;
+
+    if (!APLOG_R_IS_LEVEL(r, level)) {
+        return 0;
+    }
+    if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "Sl", &ar)) {
+        ar.short_src[0] = '\0';
+        ar.currentline = 0;
+    }
+    ap_log_rerror_(ar.short_src, ar.currentline, APLOG_MODULE_INDEX, level, 0, r, "%s", text);
+    return 0;
+}
+
+#define METHOD(name)     {#name, LP_FIELD_METHOD, 0, NULL, NULL, request_##name}
+#define LOG(name, level) {#name, LP_FIELD_METHOD, APLOG_##level, NULL, NULL, request_log}
+
+const lp_field lp_output_methods[] = {METHOD(puts),
+                                      METHOD(write),
+                                      METHOD(flush),
+                                      LOG(emerg, EMERG),
+                                      LOG(alert, ALERT),
+                                      LOG(crit, CRIT),
+                                      LOG(err, ERR),
+                                      LOG(warn, WARNING),
+                                      LOG(notice, NOTICE),
+                                      LOG(info, INFO),
+                                      LOG(debug, DEBUG),
+                                      LOG(trace1, TRACE1),
+                                      LOG(trace2, TRACE2),
+                                      LOG(trace3, TRACE3),
+                                      LOG(trace4, TRACE4),
+                                      LOG(trace5, TRACE5),
+                                      LOG(trace6, TRACE6),
+                                      LOG(trace7, TRACE7),
+                                      LOG(trace8, TRACE8),
+                                      {NULL, LP_FIELD_METHOD, 0, NULL, NULL, NULL}};

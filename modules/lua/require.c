@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * require and the searchers. See require.h. */
+#include "modules/lua/require.h"
+#include "modules/lua/isolate.h"
+#include "modules/lua/script.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields of the registry: package.path and package.cpath as Lua made them. */
+#define PLAIN_PATH  "luapool.path"
+#define PLAIN_CPATH "luapool.cpath"
+
+/* The time of the request, which is as good as the clock for "once a second". */
+static apr_time_t now(lp_vm *vm)
+{
+    return vm->now ? vm->now : apr_time_now();
+}
+
+/* [-0, +1, e] package.searchers, as scripts may have changed it. */
+static void push_package_field(lua_State *L, const char *name, int type)
+{
+    lp_facade_push(L, LP_FACADE_PACKAGE);
+    if (lua_getfield(L, -1, name) != type) {
+        luaL_error(L, "'package.%s' must be a %s", name, lua_typename(L, type));
+    }
+    lua_remove(L, -2);
+}
+
+/* [-0, +2, e] Pushes the loader of module `name` (argument 1) and its data. */
+static void find_loader(lua_State *L, const char *name)
+{
+    int searchers, tried;
+
+    push_package_field(L, "searchers", LUA_TTABLE);
+    searchers = lua_gettop(L);
+    tried = searchers + 1;
+    lua_pushliteral(L, "");
+    for (int i = 1;; i++) {
+        if (lua_geti(L, searchers, i) == LUA_TNIL) {
+            luaL_error(L, "module '%s' not found:%s", name, lua_tostring(L, tried));
+        }
+        lua_pushvalue(L, 1);
+        lua_call(L, 1, 2);
+        if (lua_isfunction(L, -2)) {
+            return;
+        }
+        if (lua_isstring(L, -2)) {
+            lua_pushfstring(L, "%s\n\t%s", lua_tostring(L, tried), lua_tostring(L, -2));
+            lua_replace(L, tried);
+        }
+        lua_settop(L, tried);
+    }
+}
+
+static int guarded_require(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+
+    lua_settop(L, 1);
+    lp_facade_push(L, LP_FACADE_LOADED);
+    if (lua_getfield(L, 2, name), lua_toboolean(L, -1)) {
+        return 1;
+    }
+    lua_pop(L, 1);
+    find_loader(L, name);
+    lua_pushvalue(L, -2); /* loader, data, loader */
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, -3); /* loader, data, loader, name, data */
+    lua_call(L, 2, 1);
+    if (!lua_isnil(L, -1)) {
+        lua_setfield(L, 2, name);
+    } else {
+        lua_pop(L, 1);
+    }
+    if (lua_getfield(L, 2, name) == LUA_TNIL) {
+        lua_pushboolean(L, 1);
+        lua_copy(L, -1, -2);
+        lua_setfield(L, 2, name);
+    }
+    lua_pushvalue(L, -2); /* data */
+    return 2;
+}
+
+static int search_preload(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+
+    lp_facade_push(L, LP_FACADE_PRELOAD);
+    if (lua_getfield(L, -1, name) == LUA_TNIL) {
+        lua_pushfstring(L, "no field package.preload['%s']", name);
+        return 1;
+    }
+    lua_pushliteral(L, ":preload:");
+    return 2;
+}
+
+/* Where `name` was found last, with the path it was found on and when: {path, file, time}. */
+enum {
+    FOUND_PATH = 1,
+    FOUND_FILE,
+    FOUND_TIME
+};
+
+/* [-0, +1, e] Pushes the file of module `name` (argument 1) on the path at index 2; or what was
+ * tried, and returns 0. */
+static int find_file(lua_State *L, const char *name, apr_time_t time)
+{
+    int found;
+
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FOUND));
+    found = lua_gettop(L) + 1;
+    if (lua_getfield(L, -1, name) == LUA_TTABLE) {
+        lua_rawgeti(L, found, FOUND_PATH);
+        lua_rawgeti(L, found, FOUND_TIME);
+        if (lua_rawequal(L, -2, 2) &&
+            apr_time_sec(time) == apr_time_sec((apr_time_t)lua_tointeger(L, -1))) {
+            lua_rawgeti(L, found, FOUND_FILE);
+            return 1;
+        }
+    }
+    lua_settop(L, found - 1);
+    lua_pushvalue(L, lua_upvalueindex(1)); /* package.searchpath */
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_call(L, 2, 2);
+    if (lua_isnil(L, -2)) {
+        return 0;
+    }
+    lua_pop(L, 1);
+    lua_createtable(L, 3, 0);
+    lua_pushvalue(L, 2);
+    lua_rawseti(L, -2, FOUND_PATH);
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, FOUND_FILE);
+    lua_pushinteger(L, time);
+    lua_rawseti(L, -2, FOUND_TIME);
+    lua_setfield(L, found - 1, name);
+    return 1;
+}
+
+static int search_lua(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    lp_vm *vm = lp_vm_of(L);
+    const char *file;
+
+    lua_settop(L, 1);
+    push_package_field(L, "path", LUA_TSTRING);
+    if (!find_file(L, name, now(vm))) {
+        return 1;
+    }
+    file = lua_tostring(L, -1);
+    lp_script_push_module(L, name, file, now(vm));
+    lua_pushstring(L, file);
+    return 2;
+}
+
+void lp_require_install(lua_State *L)
+{
+    int package;
+
+    lua_getglobal(L, "package");
+    package = lua_gettop(L);
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(FOUND));
+    lua_getfield(L, package, "searchers");
+    lua_pushcfunction(L, search_preload);
+    lua_rawseti(L, -2, 1);
+    lua_getfield(L, package, "searchpath");
+    lua_pushcclosure(L, search_lua, 1);
+    lua_rawseti(L, -2, 2);
+    lua_pushcfunction(L, guarded_require);
+    lua_setglobal(L, "require");
+    lua_getfield(L, package, "path"); /* what paths are made from, see below */
+    lua_setfield(L, LUA_REGISTRYINDEX, PLAIN_PATH);
+    lua_getfield(L, package, "cpath");
+    lua_setfield(L, LUA_REGISTRYINDEX, PLAIN_CPATH);
+    lua_settop(L, package - 1);
+}
+
+static int same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* [-0, +0, m] Sets `field` of the locked package table (at `package`) from the plain path: "./" is
+ * the folder of the script, and `added` comes last. */
+static void set_path(lua_State *L, int package, const char *field, const char *plain,
+                     const char *folder, const char *added)
+{
+    luaL_Buffer path;
+    const char *rest;
+
+    lua_getfield(L, LUA_REGISTRYINDEX, plain);
+    rest = lua_tostring(L, -1);
+    luaL_buffinit(L, &path);
+    for (int start = 1; *rest; rest++) {
+        if (start && strncmp(rest, "./", 2) == 0) {
+            luaL_addstring(&path, folder);
+            rest++;
+        } else {
+            luaL_addchar(&path, *rest);
+        }
+        start = *rest == ';';
+    }
+    if (added) {
+        luaL_addchar(&path, ';');
+        luaL_addstring(&path, added);
+    }
+    luaL_pushresult(&path);
+    lua_setfield(L, package, field);
+    lua_pop(L, 1);
+}
+
+void lp_require_paths(lua_State *L, const char *path, const lp_conf *conf)
+{
+    lp_vm *vm = lp_vm_of(L);
+    apr_size_t length = (apr_size_t)(strrchr(path, '/') + 1 - path);
+
+    if (vm->path_dir && strncmp(vm->path_dir, path, length) == 0 && !vm->path_dir[length] &&
+        same_text(vm->path_added, conf->package_path) &&
+        same_text(vm->cpath_added, conf->package_cpath)) {
+        return;
+    }
+    lp_vm_forget_paths(vm);
+    lp_facade_push_locked(L, LP_FACADE_PACKAGE);
+    lua_pushlstring(L, path, length);
+    set_path(L, lua_gettop(L) - 1, "path", PLAIN_PATH, lua_tostring(L, -1), conf->package_path);
+    set_path(L, lua_gettop(L) - 1, "cpath", PLAIN_CPATH, lua_tostring(L, -1), conf->package_cpath);
+    vm->path_added = conf->package_path ? strdup(conf->package_path) : NULL;
+    vm->cpath_added = conf->package_cpath ? strdup(conf->package_cpath) : NULL;
+    vm->path_dir = strndup(path, length); /* last: it says that all is in place */
+    lua_pop(L, 2);
+}

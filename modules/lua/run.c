@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One call of a script's function. See run.h.
+ *
+ * All of it happens inside one protected call of the entry function, so that any error of the Lua
+ * API, lack of memory too, ends here and nowhere else. */
+#include "modules/lua/run.h"
+#include "modules/lua/isolate.h"
+#include "modules/lua/limit.h"
+#include "modules/lua/request.h"
+#include "modules/lua/require.h"
+#include "modules/lua/script.h"
+#include "modules/lua/traceback.h"
+#include "modules/common/conf_value.h"
+#include <apr_strings.h>
+
+/* Upvalues of the entry function. */
+enum {
+    UP_GLOBALS = 1,   /* the locked globals */
+    UP_LOADED,        /* the locked package.loaded */
+    UP_METATABLE,     /* for the globals of a use */
+    UP_NAME           /* "_G" */
+};
+
+/* [-0, +0, m] Gives the VM the globals of a new use, under each of their names. */
+static void begin_use(lua_State *L, lp_vm *vm, const lp_call *call)
+{
+    lua_createtable(L, 0, 4);
+    lua_pushvalue(L, lua_upvalueindex(UP_METATABLE));
+    lua_setmetatable(L, -2);
+    for (int up = UP_GLOBALS; up <= UP_LOADED; up++) {
+        lua_pushvalue(L, lua_upvalueindex(UP_NAME));
+        lua_pushvalue(L, -2);
+        lua_rawset(L, lua_upvalueindex(up));
+    }
+    lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    vm->ran_count = 0;
+    vm->chunk = 0;
+    lp_require_paths(L, call->script->path, call->conf);
+    vm->begun = 1;
+}
+
+/* [-0, +0, e] Runs the script's chunk, which defines its functions. */
+static void run_chunk(lua_State *L, lp_vm *vm, lp_call *call)
+{
+    call->tag = "LP002";
+    if (lp_script_push(L, call->script) != LUA_OK) {
+        lua_error(L);
+    }
+    call->tag = "LP001";
+    lua_call(L, 0, 0);
+    vm->chunk = call->script->generation;
+}
+
+/* [-0, +0, e] The status that the value on top stands for. Nothing and nil are OK, as in mod_lua. */
+static int status_of(lua_State *L, lp_call *call)
+{
+    lua_Integer status;
+    int is_integer;
+
+    if (lua_isnil(L, -1)) {
+        return OK;
+    }
+    status = lua_tointegerx(L, -1, &is_integer);
+    if (lua_type(L, -1) == LUA_TNUMBER && is_integer) {
+        if (status == OK || status == DECLINED || status == DONE) {
+            return (int)status;
+        }
+        if (ap_is_HTTP_VALID_RESPONSE(status)) {
+            return status == HTTP_OK ? OK : (int)status;
+        }
+    }
+    call->tag = "LP004";
+    if (lua_type(L, -1) == LUA_TNUMBER) {
+        return luaL_error(L, "%s returned %s, which is no status", call->function,
+                          lua_tostring(L, -1));
+    }
+    return luaL_error(L, "%s returned a %s; it must return an integer such as apache2.OK, or nothing",
+                      call->function, luaL_typename(L, -1));
+}
+
+/* The entry function. The call to make is in the VM; scripts that get hold of this function through
+ * debug.getinfo find none there. */
+static int enter(lua_State *L)
+{
+    lp_vm *vm = lp_vm_of(L);
+    lp_call *call = vm->call;
+
+    if (!call) {
+        return luaL_error(L, "not to be called by scripts");
+    }
+    vm->call = NULL;
+    call->tag = "LP001";
+    if (!vm->begun) {
+        begin_use(L, vm, call);
+    }
+    if (vm->chunk != call->script->generation) {
+        run_chunk(L, vm, call);
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    if (lua_getfield(L, -1, call->function) != LUA_TFUNCTION) {
+        call->tag = "LP003";
+        return luaL_error(L, "%s has no function '%s'", call->script->path, call->function);
+    }
+    lp_request_push(L, call->r);
+    lua_call(L, 1, 1);
+    call->status = status_of(L, call);
+    return 0;
+}
+
+/* The message handler: describes the error while its stack is there. The description is in r->pool,
+ * and needs no memory of Lua's. */
+static int on_error(lua_State *L)
+{
+    lp_call *call = lp_vm_of(L)->called;
+
+    if (call) {
+        lp_traceback(L, call->r->pool, call->failure);
+        call->failure->tag = call->tag;
+    }
+    return 1;
+}
+
+/* Which limit ended the call, if one did; such a VM is closed, since what it holds is in pieces. */
+static void find_limit(lp_vm *vm, const lp_call *call, failure *f)
+{
+    if (vm->overdue) {
+        f->tag = "LP006";
+        f->kind = FAILURE_FATAL;
+        f->status = HTTP_SERVICE_UNAVAILABLE;
+    } else if (vm->refused) {
+        f->tag = "LP005";
+        f->kind = FAILURE_FATAL;
+        f->message = apr_psprintf(call->r->pool, "not enough memory (LuaMemoryLimit is %" APR_INT64_T_FMT
+                                  " bytes)", (apr_int64_t)vm->limit);
+    }
+}
+
+static void describe(lp_vm *vm, lp_call *call, int status, failure *f)
+{
+    f->kind = status == LUA_ERRRUN ? FAILURE_SCRIPT : FAILURE_FATAL;
+    if (!f->tag) {
+        f->tag = call->tag ? call->tag : "LP001";
+    }
+    if (!f->message) {
+        f->message = lua_type(vm->L, -1) == LUA_TSTRING
+                         ? apr_pstrdup(call->r->pool, lua_tostring(vm->L, -1))
+                         : "an error in the handling of an error";
+    }
+    if (!f->script) {
+        f->script = call->script->path;
+    }
+    find_limit(vm, call, f);
+}
+
+int lp_run(lp_vm *vm, lp_call *call, failure *f)
+{
+    const lp_conf *conf = call->conf;
+    lua_State *L = vm->L;
+    int status;
+
+    memset(f, 0, sizeof *f);
+    call->failure = f;
+    call->status = OK;
+    vm->call = vm->called = call;
+    vm->conf = conf;
+    vm->now = call->r->request_time;
+    vm->limit = (apr_size_t)PICK(conf, &lp_defaults, memory_limit);
+    vm->refused = 0;
+    lp_limit_enter(vm, PICK(conf, &lp_defaults, time_limit));
+    lua_pushcfunction(L, on_error);
+    lua_pushvalue(L, LP_VM_STACK);
+    status = lua_pcall(L, 0, 0, LP_VM_STACK + 1);
+    lp_limit_leave(vm);
+    if (status != LUA_OK) {
+        describe(vm, call, status, f);
+    }
+    lua_settop(L, LP_VM_STACK);
+    lp_request_close(vm);
+    vm->call = vm->called = NULL;
+    vm->conf = NULL;
+    return call->status;
+}
+
+int lp_run_end(lp_vm *vm)
+{
+    vm->begun = 0;
+    return lp_isolate_repair(vm);
+}
+
+void lp_run_install(lua_State *L)
+{
+    lp_facade_push_locked(L, LP_FACADE_GLOBALS);
+    lp_facade_push_locked(L, LP_FACADE_LOADED);
+    lp_facade_push_metatable(L, LP_FACADE_GLOBALS);
+    lua_pushliteral(L, "_G");
+    lua_pushcclosure(L, enter, UP_NAME);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Compiled chunks. See script.h. */
+#include "modules/lua/script.h"
+#include "modules/common/conf_value.h"
+#include <string.h>
+
+/* Whether this chunk ran in the present use already: its upvalue then belongs to a function that the
+ * script may still hold, so that another is needed. */
+static int ran_before(const lp_vm *vm, apr_uint64_t generation)
+{
+    for (int i = 0; i < vm->ran_count; i++) {
+        if (vm->ran[i] == generation) {
+            return 1;
+        }
+    }
+    return vm->ran_count == LP_RAN_MAX;
+}
+
+/* The part of a file that Lua compiles: without a byte order mark, and without the first line when
+ * it is for the system ("#!/usr/bin/lua"); its line end stays, so that lines keep their numbers. */
+static const char *source_of(const script *s, apr_size_t *length)
+{
+    const char *bytes = s->bytes;
+    const char *end = s->bytes + s->length;
+
+    if (s->length >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
+        bytes += 3;
+    }
+    if (bytes < end && *bytes == '#') {
+        const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
+        bytes = line_end ? line_end : end;
+    }
+    *length = (apr_size_t)(end - bytes);
+    return bytes;
+}
+
+static int may_be_binary(const lp_vm *vm)
+{
+    return vm->conf && PICK(vm->conf, &lp_defaults, allow_bytecode);
+}
+
+/* [-1, +1, -] Compiles under the chunk name on top, which it replaces by the chunk or the message. */
+static int compile(lua_State *L, const script *s)
+{
+    apr_size_t length;
+    const char *source = source_of(s, &length);
+    int status = luaL_loadbufferx(L, source, length, lua_tostring(L, -1),
+                                  may_be_binary(lp_vm_of(L)) ? "bt" : "t");
+    lua_remove(L, -2);
+    return status;
+}
+
+/* [-0, +0, m] Keeps the chunk on top for this version of the file, and drops the one of an older. */
+static void keep(lua_State *L, const char *path, apr_uint64_t generation)
+{
+    int chunk = lua_gettop(L);
+
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(VERSIONS));
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(CHUNKS));
+    if (lua_getfield(L, chunk + 1, path) == LUA_TNUMBER) {
+        lua_pushnil(L);
+        lua_rawseti(L, chunk + 2, lua_tointeger(L, -2));
+    }
+    lua_pushinteger(L, (lua_Integer)generation);
+    lua_setfield(L, chunk + 1, path);
+    lua_pushvalue(L, chunk);
+    lua_rawseti(L, chunk + 2, (lua_Integer)generation);
+    lua_settop(L, chunk);
+}
+
+/* [-0, +1|+0, -] Pushes the chunk kept for this version of the file, if it may run. */
+static int push_kept(lua_State *L, const script *s)
+{
+    const lp_vm *vm = lp_vm_of(L);
+
+    if (ran_before(vm, s->generation) || (s->bytes[0] == LUA_SIGNATURE[0] && !may_be_binary(vm))) {
+        return 0;
+    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(CHUNKS));
+    if (lua_rawgeti(L, -1, (lua_Integer)s->generation) == LUA_TFUNCTION) {
+        lua_remove(L, -2);
+        return 1;
+    }
+    lua_pop(L, 2);
+    return 0;
+}
+
+/* [-0, +0, m] Gives the chunk on top the present globals, and notes that it runs. */
+static void enter_use(lua_State *L, apr_uint64_t generation)
+{
+    lp_vm *vm = lp_vm_of(L);
+
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    if (!lua_setupvalue(L, -2, 1)) {
+        lua_pop(L, 1);
+    }
+    if (vm->ran_count < LP_RAN_MAX) {
+        vm->ran[vm->ran_count++] = generation;
+    }
+}
+
+int lp_script_push(lua_State *L, const script *s)
+{
+    int status;
+
+    if (!push_kept(L, s)) {
+        lua_pushfstring(L, "@%s", s->path);
+        status = compile(L, s);
+        if (status != LUA_OK) {
+            return status;
+        }
+        keep(L, s->path, s->generation);
+    }
+    enter_use(L, s->generation);
+    return LUA_OK;
+}
+
+/* The reference to the file is given back before anything that can raise an error. */
+void lp_script_push_module(lua_State *L, const char *name, const char *file, apr_time_t now)
+{
+    lp_vm *vm = lp_vm_of(L);
+    const lp_conf *conf = vm->conf ? vm->conf : &lp_defaults;
+    const script *s;
+    apr_uint64_t generation;
+    apr_status_t rv;
+    char reason[120];
+    int status;
+
+    lua_pushfstring(L, "@%s", file);
+    rv = script_cache_get(vm->world->scripts, file, NULL,
+                          (script_freshness)PICK(conf, &lp_defaults, freshness), now, &s);
+    if (rv != APR_SUCCESS) {
+        luaL_error(L, "error loading module '%s' from file '%s':\n\t%s", name, file,
+                   apr_strerror(rv, reason, sizeof reason));
+    }
+    generation = s->generation;
+    if (push_kept(L, s)) {
+        script_release(s);
+        enter_use(L, generation);
+        return;
+    }
+    status = compile(L, s);
+    script_release(s);
+    if (status != LUA_OK) {
+        luaL_error(L, "error loading module '%s' from file '%s':\n\t%s", name, file,
+                   lua_tostring(L, -1));
+    }
+    keep(L, file, generation);
+    enter_use(L, generation);
+}
+
+void lp_script_install(lua_State *L)
+{
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(CHUNKS));
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(VERSIONS));
+}

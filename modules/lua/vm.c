@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Making, closing and sweeping a VM; its allocator. See vm.h. */
+#include "modules/lua/vm.h"
+#include "modules/lua/apache2.h"
+#include "modules/lua/guards.h"
+#include "modules/lua/isolate.h"
+#include "modules/lua/limit.h"
+#include "modules/lua/request.h"
+#include "modules/lua/require.h"
+#include "modules/lua/run.h"
+#include "modules/lua/script.h"
+#include <http_log.h>
+#include <stdlib.h>
+#include <string.h>
+
+APLOG_USE_MODULE(luapool);
+
+const char lp_keys[LP_KEY_COUNT];
+
+/* Garbage that is worth a collection after the response; memory that a VM must not keep. The status
+ * board learns of changes larger than REPORT_STEP. */
+#define SWEEP_BYTES ((apr_size_t)64 * 1024)
+#define BLOAT_BYTES ((apr_size_t)8 * 1024 * 1024)
+#define REPORT_STEP 16384
+
+/* lua_Alloc: realloc with a count and a cap. Shrinking and freeing never fail. */
+static void *allocate(void *baton, void *block, size_t old, size_t size)
+{
+    lp_vm *vm = baton;
+    void *moved;
+
+    if (!block) {
+        old = 0; /* Lua tells the kind of the object instead */
+    }
+    if (size == 0) {
+        free(block);
+        vm->used -= old;
+        return NULL;
+    }
+    if (size > old && vm->limit && vm->used + (size - old) > vm->limit) {
+        vm->refused = 1;
+        return NULL;
+    }
+    moved = realloc(block, size);
+    if (moved) {
+        vm->used += size - old;
+    }
+    return moved;
+}
+
+/* Every call that can raise an error runs in protected mode: this is a fault of the module. */
+static int on_panic(lua_State *L)
+{
+    ap_log_error(APLOG_MARK, APLOG_EMERG, 0, lp_vm_of(L)->world->server,
+                 "LP022: an error outside protected mode: %s",
+                 lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "(no message)");
+    return 0;
+}
+
+/* lua_WarnFunction: warn() and errors in finalizers go to the error log, once they are on. */
+static void on_warning(void *baton, const char *piece, int more)
+{
+    lp_vm *vm = baton;
+    size_t space = sizeof vm->warning - vm->warning_length - 1;
+    size_t length = strlen(piece);
+
+    if (!more && !vm->warning_length && *piece == '@') {
+        vm->warnings = strcmp(piece, "@on") == 0 || (vm->warnings && strcmp(piece, "@off") != 0);
+        return;
+    }
+    length = length < space ? length : space;
+    memcpy(vm->warning + vm->warning_length, piece, length);
+    vm->warning_length += length;
+    if (!more) {
+        vm->warning[vm->warning_length] = '\0';
+        vm->warning_length = 0;
+        if (vm->warnings) {
+            ap_log_error(APLOG_MARK, APLOG_WARNING, 0, vm->world->server, "LP023: %s", vm->warning);
+        }
+    }
+}
+
+/* Between uses little of a VM is young, so a minor collection costs what the last uses left; the
+ * collector's own rhythm is slow, because lp_vm_sweep() runs after the response instead. */
+void lp_vm_tune(lua_State *L)
+{
+    lua_gc(L, LUA_GCRESTART);
+    lua_gc(L, LUA_GCGEN, 100, 100);
+}
+
+/* In protected mode: everything that a new VM has. The order matters: facades come last, before the
+ * entry function, which takes them as upvalues. */
+static int furnish(lua_State *L)
+{
+    luaL_checkversion(L);
+    luaL_openlibs(L);
+    lp_apache2_install(L);
+    lp_guards_install(L);
+    lp_limit_install(L);
+    lp_require_install(L);
+    lp_script_install(L);
+    lp_isolate_install(L);
+    lp_request_install(L);
+    lp_run_install(L);
+    lua_gc(L, LUA_GCCOLLECT);
+    lp_vm_tune(L);
+    return 1; /* the entry function */
+}
+
+/* The board shows the sum over all VMs of a child. */
+static void report(lp_vm *vm, apr_size_t used)
+{
+    if (vm->world->shown) {
+        __atomic_add_fetch(vm->world->shown, used - vm->reported, __ATOMIC_RELAXED);
+        vm->reported = used;
+    }
+}
+
+lp_vm *lp_vm_make(const lp_vm_world *world)
+{
+    lp_vm *vm = calloc(1, sizeof *vm);
+    lua_State *L = NULL;
+
+    if (vm) {
+        vm->world = world;
+        L = lua_newstate(allocate, vm);
+    }
+    if (!L) {
+        free(vm);
+        ap_log_error(APLOG_MARK, APLOG_ERR, APR_ENOMEM, world->server, "LP020: no memory for a VM");
+        return NULL;
+    }
+    vm->L = vm->running = L;
+    *(lp_vm **)lua_getextraspace(L) = vm;
+    lua_atpanic(L, on_panic);
+    lua_setwarnf(L, on_warning, vm);
+    lua_pushcfunction(L, furnish);
+    if (lua_pcall(L, 0, LP_VM_STACK, 0) != LUA_OK ||
+        watchdog_add(world->dog, &vm->watch, lp_limit_expire, vm) != APR_SUCCESS) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, 0, world->server, "LP020: could not make a VM: %s",
+                     lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "no watchdog");
+        lp_vm_unmake(vm);
+        return NULL;
+    }
+    vm->swept = vm->used;
+    report(vm, vm->used);
+    return vm;
+}
+
+void lp_vm_unmake(lp_vm *vm)
+{
+    vm->limit = 0;
+    if (vm->watch) {
+        watchdog_remove(vm->watch);
+    }
+    lua_close(vm->L);
+    report(vm, 0);
+    lp_vm_forget_paths(vm);
+    free(vm);
+}
+
+void lp_vm_forget_paths(lp_vm *vm)
+{
+    free(vm->path_dir);
+    free(vm->path_added);
+    free(vm->cpath_added);
+    vm->path_dir = vm->path_added = vm->cpath_added = NULL;
+}
+
+int lp_vm_wants_sweep(const lp_vm *vm)
+{
+    return vm->used > vm->swept + SWEEP_BYTES;
+}
+
+/* A minor collection; a whole one when that did not help, since then old objects are garbage. */
+void lp_vm_sweep(lp_vm *vm)
+{
+    lua_gc(vm->L, LUA_GCSTEP, 0);
+    if (lp_vm_wants_sweep(vm)) {
+        lua_gc(vm->L, LUA_GCCOLLECT);
+        vm->swept = vm->used;
+    }
+    if (vm->used > vm->reported + REPORT_STEP || vm->used + REPORT_STEP < vm->reported) {
+        report(vm, vm->used);
+    }
+}
+
+int lp_vm_is_bloated(const lp_vm *vm)
+{
+    return vm->used > BLOAT_BYTES && (!vm->limit || vm->used > vm->limit / 2);
+}
