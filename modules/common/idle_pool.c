@@ -257,6 +257,27 @@ void idle_pool_release(idle_pool *pool, idle_item *item, int healthy, apr_time_t
         drop(pool, item);
 }
 
+idle_item *idle_pool_borrow(idle_pool *pool)
+{
+    idle_item *item;
+
+    lock(pool);
+    item = pool->top ? pop(pool) : NULL;
+    unlock(pool);
+    return item;
+}
+
+void idle_pool_give_back(idle_pool *pool, idle_item *item)
+{
+    int kept;
+
+    lock(pool);
+    kept = keep(pool, item);
+    unlock(pool);
+    if (!kept)
+        drop(pool, item);
+}
+
 apr_status_t idle_pool_warm(idle_pool *pool)
 {
     for (;;) {

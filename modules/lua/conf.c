@@ -78,11 +78,20 @@ void *lp_server_conf_make(apr_pool_t *p, server_rec *s)
     return conf;
 }
 
+/* A virtual host has no pool of its own. */
+void *lp_server_conf_merge(apr_pool_t *p, void *base, void *add)
+{
+    (void)p;
+    (void)add;
+    return base;
+}
+
 #define OR_DEFAULT(value, otherwise) ((value) != CONF_UNSET ? (value) : (otherwise))
 
 lp_server_conf lp_server_conf_of(server_rec *s, int threads)
 {
-    lp_server_conf conf = *(lp_server_conf *)ap_get_module_config(s->module_config, &luapool_module);
+    lp_server_conf conf =
+        *(lp_server_conf *)ap_get_module_config(s->module_config, &luapool_module);
 
     conf.mode = OR_DEFAULT(conf.mode, LP_MODE_POOL);
     conf.min = OR_DEFAULT(conf.min, 1);
@@ -117,8 +126,8 @@ static const char *scope_number(cmd_parms *cmd, const char *text, int *number)
     apr_int64_t value;
 
     if (conf_parse_count(text, &value) != APR_SUCCESS || value < 1 || value > 100000) {
-        return apr_psprintf(cmd->pool, "LuaScope server: '%s' is not a number of VMs from 1 to 100000",
-                            text);
+        return apr_psprintf(cmd->pool,
+                            "LuaScope server: '%s' is not a number of VMs from 1 to 100000", text);
     }
     *number = (int)value;
     return NULL;
@@ -210,8 +219,9 @@ const command_rec lp_directives[] = {
     /* mod_lua's */
     AP_INIT_TAKE123("LuaScope", set_scope, NULL, OR_ALL,
                     "how long state lives: once, request, conn, thread, or server [min] [max]"),
-    AP_INIT_TAKE1("LuaCodeCache", conf_set_word, CONF_WORD_SLOT(lp_conf, freshness, freshness_words),
-                  OR_ALL, "when a script is read again: stat (when it changed), forever, never"),
+    AP_INIT_TAKE1("LuaCodeCache", conf_set_word,
+                  CONF_WORD_SLOT(lp_conf, freshness, freshness_words), OR_ALL,
+                  "when a script is read again: stat (when it changed), forever, never"),
     AP_INIT_TAKE1("LuaInherit", conf_set_word, CONF_WORD_SLOT(lp_conf, inherit, inherit_words),
                   OR_ALL, "how sections' search paths merge: parent-first, parent-last, none"),
     AP_INIT_TAKE1("LuaRoot", set_root, NULL, OR_ALL, "the folder of relative script names"),
@@ -232,7 +242,8 @@ const command_rec lp_directives[] = {
                  RSRC_CONF | ACCESS_CONF, "whether precompiled chunks may be loaded (Off)"),
     /* the pool */
     AP_INIT_TAKE1("LuaPoolMode", pool_word,
-                  CONF_SERVER_WORD_SLOT(luapool_module, lp_server_conf, mode, mode_words), RSRC_CONF,
+                  CONF_SERVER_WORD_SLOT(luapool_module, lp_server_conf, mode, mode_words),
+                  RSRC_CONF,
                   "pool (of idle VMs), fresh (a VM for each use), lock (one VM behind a lock)"),
     AP_INIT_TAKE1("LuaPoolMin", pool_count, POOL(min, 0, 100000), RSRC_CONF,
                   "VMs that a child makes in advance and keeps (1)"),

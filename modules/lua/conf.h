@@ -33,13 +33,13 @@ typedef enum {
 
 /* Per directory (and location, file, virtual host). CONF_UNSET until merged. */
 typedef struct lp_conf {
-    int scope;               /* lp_scope */
-    int server_min;          /* LuaScope server MIN MAX: VMs kept and most VMs of one file */
+    int scope;      /* lp_scope */
+    int server_min; /* LuaScope server MIN MAX: VMs kept and most VMs of one file */
     int server_max;
-    int freshness;           /* script_freshness */
-    int inherit;             /* lp_inherit */
-    const char *root;        /* LuaRoot; NULL: none */
-    const char *package_path;  /* the LuaPackagePath templates joined with ';', or NULL */
+    int freshness;            /* script_freshness */
+    int inherit;              /* lp_inherit */
+    const char *root;         /* LuaRoot; NULL: none */
+    const char *package_path; /* the LuaPackagePath templates joined with ';', or NULL */
     const char *package_cpath;
     apr_int64_t memory_limit; /* bytes a VM may hold, 0: none */
     apr_int64_t time_limit;   /* microseconds a call may last, 0: none */
@@ -50,11 +50,11 @@ typedef struct lp_conf {
 
 /* Of the whole server: only the main server's values count. */
 typedef struct lp_server_conf {
-    int mode;    /* lp_mode */
-    int min;     /* VMs made in advance and kept */
-    int max_idle; /* 0: as many as a child has threads */
-    int max;      /* 0: as many as a child has threads */
-    int max_uses; /* 0: no bound */
+    int mode;                 /* lp_mode */
+    int min;                  /* VMs made in advance and kept */
+    int max_idle;             /* 0: as many as a child has threads */
+    int max;                  /* 0: as many as a child has threads */
+    int max_uses;             /* 0: no bound */
     apr_int64_t idle_timeout; /* microseconds */
     apr_int64_t wait_timeout;
 } lp_server_conf;

@@ -9,7 +9,8 @@
 #include <apr_strings.h>
 #include <string.h>
 
-/* [-0, +0, v] The text at `value` in r->pool; C strings end at the first NUL, so none is allowed. */
+/* [-0, +0, v] The text at `value` in r->pool; C strings end at the first NUL, so none is allowed.
+ */
 static char *check_text(lua_State *L, request_rec *r, int value)
 {
     size_t length;
@@ -191,9 +192,18 @@ static int get_status(lua_State *L, request_rec *r)
     return 1;
 }
 
-#define TEXT(name, set)            {#name, LP_FIELD_TEXT, APR_OFFSETOF(request_rec, name), NULL, set, NULL}
-#define TABLE(name, kind)          {#name, LP_FIELD_TABLE, LP_TABLE_##kind, NULL, NULL, NULL}
-#define CALL(name, set)            {#name, LP_FIELD_CALL, 0, get_##name, set, NULL}
+#define TEXT(name, set)                                                        \
+    {                                                                          \
+#name, LP_FIELD_TEXT, APR_OFFSETOF(request_rec, name), NULL, set, NULL \
+    }
+#define TABLE(name, kind)                                        \
+    {                                                            \
+#name, LP_FIELD_TABLE, LP_TABLE_##kind, NULL, NULL, NULL \
+    }
+#define CALL(name, set)                                \
+    {                                                  \
+#name, LP_FIELD_CALL, 0, get_##name, set, NULL \
+    }
 
 const lp_field lp_fields[] = {
     TEXT(uri, set_uri),

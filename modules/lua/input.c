@@ -162,8 +162,8 @@ static int body_to_file(lua_State *L, lp_request *request, const char *name, lua
     apr_status_t rv = apr_file_open(&file, name, APR_WRITE | APR_CREATE | APR_TRUNCATE | APR_BINARY,
                                     APR_FPROT_OS_DEFAULT, r->pool);
     if (rv != APR_SUCCESS) {
-        return push_failure(L, apr_psprintf(r->pool, "%s: %s", name,
-                                            apr_strerror(rv, reason, sizeof reason)));
+        return push_failure(
+            L, apr_psprintf(r->pool, "%s: %s", name, apr_strerror(rv, reason, sizeof reason)));
     }
     fault = copy_body(r, reader_of(L, request, most), file, &copied);
     rv = apr_file_close(file);
@@ -204,7 +204,10 @@ static int request_requestbody(lua_State *L)
     return 1;
 }
 
-#define METHOD(name) {#name, LP_FIELD_METHOD, 0, NULL, NULL, request_##name}
+#define METHOD(name)                                          \
+    {                                                         \
+#name, LP_FIELD_METHOD, 0, NULL, NULL, request_##name \
+    }
 
 const lp_field lp_input_methods[] = {METHOD(parseargs),
                                      METHOD(parsebody),

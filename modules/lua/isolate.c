@@ -3,8 +3,8 @@
 #include "modules/lua/isolate.h"
 
 /* The libraries behind facades, from LP_FACADE_PACKAGE on, by their global names. */
-static const char *const lib_names[] = {"package", "string", "table", "math",  "os",     "io",
-                                        "coroutine", "utf8",   "debug", "apache2"};
+static const char *const lib_names[] = {"package", "string",    "table", "math",  "os",
+                                        "io",      "coroutine", "utf8",  "debug", "apache2"};
 #define LIB_COUNT  ((int)(sizeof lib_names / sizeof *lib_names))
 #define FACADE_END (LP_FACADE_PACKAGE + LIB_COUNT)
 

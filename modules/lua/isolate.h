@@ -18,7 +18,7 @@ typedef enum {
     LP_FACADE_PRELOAD,
     LP_FACADE_SEARCHERS,
     LP_FACADE_PACKAGE,
-    LP_FACADE_STRING, /* the other libraries follow, in the order of lib_names in isolate.c */
+    LP_FACADE_STRING,      /* the other libraries follow, in the order of lib_names in isolate.c */
     LP_FACADE_GLOBALS = 31 /* not kept: each use has its own */
 } lp_facade;
 

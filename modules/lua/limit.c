@@ -119,8 +119,8 @@ void lp_limit_leave(lp_vm *vm)
     vm->outer = NULL;
 }
 
-/* Says that `L` runs from here on. A deadline may have passed while another coroutine ran, which got
- * the hook. */
+/* Says that `L` runs from here on. A deadline may have passed while another coroutine ran, which
+ * got the hook. */
 static void runs(lua_State *L)
 {
     lp_vm *vm = lp_vm_of(L);

@@ -2,14 +2,15 @@
  * LuaTimeLimit: stops a script that runs too long.
  *
  * Normal running pays nothing: no count hook. When the deadline has passed, the watchdog's thread
- * sends a signal to the thread that runs the script, whose handler sets a hook on the coroutine that
- * runs; from then on every instruction raises an error, so that no pcall can hold it. */
+ * sends a signal to the thread that runs the script, whose handler sets a hook on the coroutine
+ * that runs; from then on every instruction raises an error, so that no pcall can hold it. */
 #ifndef INTERPOOL_LUA_LIMIT_H
 #define INTERPOOL_LUA_LIMIT_H
 
 #include "modules/lua/vm.h"
 
-/* In child_init: claims a signal. Without one (all taken) there is no time limit, and a log line. */
+/* In child_init: claims a signal. Without one (all taken) there is no time limit, and a log line.
+ */
 apr_status_t lp_limit_init(server_rec *s);
 
 /* [-0, +0, m] Guards what changes the running coroutine, and xpcall, in a new VM. */

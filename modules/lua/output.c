@@ -88,26 +88,23 @@ static int request_log(lua_State *L)
     return 0;
 }
 
-#define METHOD(name)     {#name, LP_FIELD_METHOD, 0, NULL, NULL, request_##name}
-#define LOG(name, level) {#name, LP_FIELD_METHOD, APLOG_##level, NULL, NULL, request_log}
+#define METHOD(name)                                          \
+    {                                                         \
+#name, LP_FIELD_METHOD, 0, NULL, NULL, request_##name \
+    }
+#define LOG(name, level)                                               \
+    {                                                                  \
+#name, LP_FIELD_METHOD, APLOG_##level, NULL, NULL, request_log \
+    }
 
-const lp_field lp_output_methods[] = {METHOD(puts),
-                                      METHOD(write),
-                                      METHOD(flush),
-                                      LOG(emerg, EMERG),
-                                      LOG(alert, ALERT),
-                                      LOG(crit, CRIT),
-                                      LOG(err, ERR),
-                                      LOG(warn, WARNING),
-                                      LOG(notice, NOTICE),
-                                      LOG(info, INFO),
-                                      LOG(debug, DEBUG),
-                                      LOG(trace1, TRACE1),
-                                      LOG(trace2, TRACE2),
-                                      LOG(trace3, TRACE3),
-                                      LOG(trace4, TRACE4),
-                                      LOG(trace5, TRACE5),
-                                      LOG(trace6, TRACE6),
-                                      LOG(trace7, TRACE7),
-                                      LOG(trace8, TRACE8),
-                                      {NULL, LP_FIELD_METHOD, 0, NULL, NULL, NULL}};
+const lp_field lp_output_methods[] = {
+    METHOD(puts),        METHOD(write),
+    METHOD(flush),       LOG(emerg, EMERG),
+    LOG(alert, ALERT),   LOG(crit, CRIT),
+    LOG(err, ERR),       LOG(warn, WARNING),
+    LOG(notice, NOTICE), LOG(info, INFO),
+    LOG(debug, DEBUG),   LOG(trace1, TRACE1),
+    LOG(trace2, TRACE2), LOG(trace3, TRACE3),
+    LOG(trace4, TRACE4), LOG(trace5, TRACE5),
+    LOG(trace6, TRACE6), LOG(trace7, TRACE7),
+    LOG(trace8, TRACE8), {NULL, LP_FIELD_METHOD, 0, NULL, NULL, NULL}};

@@ -54,13 +54,14 @@ typedef struct lp_field {
     const char *name;
     lp_field_kind kind;
     apr_size_t offset;
-    int (*get)(lua_State *L, request_rec *r);             /* returns the number of values pushed */
-    void (*set)(lua_State *L, request_rec *r, int value); /* the index of the value; NULL: read only */
+    int (*get)(lua_State *L, request_rec *r); /* returns the number of values pushed */
+    void (*set)(lua_State *L, request_rec *r,
+                int value); /* the index of the value; NULL: read only */
     lua_CFunction method;
 } lp_field;
 
-/* Lists that end with a NULL name: fields.c, output.c (methods that answer or log), input.c (methods
- * that read). */
+/* Lists that end with a NULL name: fields.c, output.c (methods that answer or log), input.c
+ * (methods that read). */
 extern const lp_field lp_fields[];
 extern const lp_field lp_output_methods[];
 extern const lp_field lp_input_methods[];

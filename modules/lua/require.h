@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * require and the searchers: modules under LuaScope once run anew in each use, but are compiled once
- * per VM, and their files are looked at once a second. */
+ * require and the searchers: modules under LuaScope once run anew in each use, but are compiled
+ * once per VM, and their files are looked at once a second. */
 #ifndef INTERPOOL_LUA_REQUIRE_H
 #define INTERPOOL_LUA_REQUIRE_H
 
 #include "modules/lua/vm.h"
 
-/* [-0, +0, m] Puts require and the first two searchers in a new VM, before facades are put there. */
+/* [-0, +0, m] Puts require and the first two searchers in a new VM, before facades are put there.
+ */
 void lp_require_install(lua_State *L);
 
 /* [-0, +0, m] Makes package.path and package.cpath what a script at `path` has to find: the folder

@@ -15,10 +15,10 @@
 
 /* Upvalues of the entry function. */
 enum {
-    UP_GLOBALS = 1,   /* the locked globals */
-    UP_LOADED,        /* the locked package.loaded */
-    UP_METATABLE,     /* for the globals of a use */
-    UP_NAME           /* "_G" */
+    UP_GLOBALS = 1, /* the locked globals */
+    UP_LOADED,      /* the locked package.loaded */
+    UP_METATABLE,   /* for the globals of a use */
+    UP_NAME         /* "_G" */
 };
 
 /* [-0, +0, m] Gives the VM the globals of a new use, under each of their names. */
@@ -51,7 +51,8 @@ static void run_chunk(lua_State *L, lp_vm *vm, lp_call *call)
     vm->chunk = call->script->generation;
 }
 
-/* [-0, +0, e] The status that the value on top stands for. Nothing and nil are OK, as in mod_lua. */
+/* [-0, +0, e] The status that the value on top stands for. Nothing and nil are OK, as in mod_lua.
+ */
 static int status_of(lua_State *L, lp_call *call)
 {
     lua_Integer status;
@@ -74,7 +75,8 @@ static int status_of(lua_State *L, lp_call *call)
         return luaL_error(L, "%s returned %s, which is no status", call->function,
                           lua_tostring(L, -1));
     }
-    return luaL_error(L, "%s returned a %s; it must return an integer such as apache2.OK, or nothing",
+    return luaL_error(L,
+                      "%s returned a %s; it must return an integer such as apache2.OK, or nothing",
                       call->function, luaL_typename(L, -1));
 }
 
@@ -130,8 +132,9 @@ static void find_limit(lp_vm *vm, const lp_call *call, failure *f)
     } else if (vm->refused) {
         f->tag = "LP005";
         f->kind = FAILURE_FATAL;
-        f->message = apr_psprintf(call->r->pool, "not enough memory (LuaMemoryLimit is %" APR_INT64_T_FMT
-                                  " bytes)", (apr_int64_t)vm->limit);
+        f->message = apr_psprintf(
+            call->r->pool, "not enough memory (LuaMemoryLimit is %" APR_INT64_T_FMT " bytes)",
+            (apr_int64_t)vm->limit);
     }
 }
 

@@ -4,8 +4,8 @@
 #include "modules/common/conf_value.h"
 #include <string.h>
 
-/* Whether this chunk ran in the present use already: its upvalue then belongs to a function that the
- * script may still hold, so that another is needed. */
+/* Whether this chunk ran in the present use already: its upvalue then belongs to a function that
+ * the script may still hold, so that another is needed. */
 static int ran_before(const lp_vm *vm, apr_uint64_t generation)
 {
     for (int i = 0; i < vm->ran_count; i++) {
@@ -39,7 +39,8 @@ static int may_be_binary(const lp_vm *vm)
     return vm->conf && PICK(vm->conf, &lp_defaults, allow_bytecode);
 }
 
-/* [-1, +1, -] Compiles under the chunk name on top, which it replaces by the chunk or the message. */
+/* [-1, +1, -] Compiles under the chunk name on top, which it replaces by the chunk or the message.
+ */
 static int compile(lua_State *L, const script *s)
 {
     apr_size_t length;
@@ -50,7 +51,8 @@ static int compile(lua_State *L, const script *s)
     return status;
 }
 
-/* [-0, +0, m] Keeps the chunk on top for this version of the file, and drops the one of an older. */
+/* [-0, +0, m] Keeps the chunk on top for this version of the file, and drops the one of an older.
+ */
 static void keep(lua_State *L, const char *path, apr_uint64_t generation)
 {
     int chunk = lua_gettop(L);

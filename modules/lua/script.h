@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The compiled chunk of a file in a VM: compiled once per VM and version of the file. Whether a file
- * is the same as before is script_cache's to say. */
+ * The compiled chunk of a file in a VM: compiled once per VM and version of the file. Whether a
+ * file is the same as before is script_cache's to say. */
 #ifndef INTERPOOL_LUA_SCRIPT_H
 #define INTERPOOL_LUA_SCRIPT_H
 

@@ -53,7 +53,7 @@ static const char *check_key(lua_State *L, const view *v, int index)
 {
     size_t length;
     const char *key = luaL_checklstring(L, index, &length);
-    const char *fault = is_headers(v) ? header_check_name(key, length)
+    const char *fault = is_headers(v)           ? header_check_name(key, length)
                         : strlen(key) != length ? "the name must not contain a NUL"
                                                 : NULL;
     if (fault) {

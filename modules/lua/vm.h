@@ -49,53 +49,54 @@ typedef struct lp_vm {
     const lp_vm_world *world;
 
     /* memory, kept by the allocator */
-    apr_size_t used;      /* bytes held now */
-    apr_size_t limit;     /* most bytes, 0: no limit */
-    apr_size_t swept;     /* bytes held after the last collection */
-    apr_size_t reported;  /* what this VM added there */
-    int refused;          /* the allocator said no in this use */
+    apr_size_t used;     /* bytes held now */
+    apr_size_t limit;    /* most bytes, 0: no limit */
+    apr_size_t swept;    /* bytes held after the last collection */
+    apr_size_t reported; /* what this VM added there */
+    int refused;         /* the allocator said no in this use */
 
     /* isolation */
-    unsigned marks; /* lp_mark */
-    unsigned dirty; /* bit n: facade n was written to */
-    int warnings;   /* warn("@on") is in effect */
+    unsigned marks;    /* lp_mark */
+    unsigned dirty;    /* bit n: facade n was written to */
+    int warnings;      /* warn("@on") is in effect */
     char warning[256]; /* what warn() has of its message so far */
     apr_size_t warning_length;
 
     /* the use in progress */
     const lp_conf *conf;
-    apr_time_t now;             /* when its request came in */
-    struct lp_call *call;       /* between run.c and its entry function */
-    struct lp_call *called;     /* the call in progress, or NULL */
-    int begun;                  /* its globals are in place */
-    apr_uint64_t chunk;         /* generation of the script whose chunk ran in it */
-    struct lp_request *request; /* the userdata that scripts see as r */
+    apr_time_t now;               /* when its request came in */
+    struct lp_call *call;         /* between run.c and its entry function */
+    struct lp_call *called;       /* the call in progress, or NULL */
+    int keeps_state;              /* its state outlives the request: nothing of r may be reused */
+    int begun;                    /* its globals are in place */
+    apr_uint64_t chunk;           /* generation of the script whose chunk ran in it */
+    struct lp_request *request;   /* the userdata that scripts see as r */
     apr_uint64_t ran[LP_RAN_MAX]; /* generations of the chunks that ran in it */
     int ran_count;
-    char *path_dir;     /* what package.path was made for: the script's folder ... */
-    char *path_added;   /* ... and LuaPackagePath, LuaPackageCPath; all malloc'ed or NULL */
+    char *path_dir;   /* what package.path was made for: the script's folder ... */
+    char *path_added; /* ... and LuaPackagePath, LuaPackageCPath; all malloc'ed or NULL */
     char *cpath_added;
 
     /* the deadline, see limit.c */
     watch *watch;
-    pthread_t thread;                 /* runs the VM while the watch is armed */
-    lua_State *volatile running;      /* the coroutine that runs, L when none does */
-    volatile sig_atomic_t overdue;    /* the deadline has passed: every instruction raises */
-    struct lp_vm *outer;              /* the VM whose script waits for this one on this thread */
+    pthread_t thread;              /* runs the VM while the watch is armed */
+    lua_State *volatile running;   /* the coroutine that runs, L when none does */
+    volatile sig_atomic_t overdue; /* the deadline has passed: every instruction raises */
+    struct lp_vm *outer;           /* the VM whose script waits for this one on this thread */
 } lp_vm;
 
 /* Slots of the registry: their addresses are the keys, their first letter documents them. */
 typedef enum {
-    LP_KEY_FACADES,   /* facade number -> the table that scripts see now */
-    LP_KEY_CHUNKS,    /* generation -> compiled chunk */
-    LP_KEY_VERSIONS,  /* path -> generation of the chunk kept for it */
-    LP_KEY_FOUND,     /* module name -> where it was found, see require.c */
-    LP_KEY_FILES,     /* files opened in this use */
-    LP_KEY_STRINGS,   /* copy of the metatable of strings */
-    LP_KEY_STDIN,     /* default files, and the functions that repair */
+    LP_KEY_FACADES,  /* facade number -> the table that scripts see now */
+    LP_KEY_CHUNKS,   /* generation -> compiled chunk */
+    LP_KEY_VERSIONS, /* path -> generation of the chunk kept for it */
+    LP_KEY_FOUND,    /* module name -> where it was found, see require.c */
+    LP_KEY_FILES,    /* files opened in this use */
+    LP_KEY_STRINGS,  /* copy of the metatable of strings */
+    LP_KEY_STDIN,    /* default files, and the functions that repair */
     LP_KEY_STDOUT,
     LP_KEY_RESEED,
-    LP_KEY_REQUEST,   /* the userdata that scripts see as r */
+    LP_KEY_REQUEST, /* the userdata that scripts see as r */
     LP_KEY_COUNT
 } lp_key;
 extern const char lp_keys[LP_KEY_COUNT];

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a child process holds. See child.h. */
+#include "modules/lua/child.h"
+#include "modules/lua/limit.h"
+#include "modules/common/status_board.h"
+#include <ap_mpm.h>
+#include <http_log.h>
+
+APLOG_USE_MODULE(luapool);
+
+static const char *const mode_words[] = {"pool", "fresh", "lock", NULL};
+
+#define COUNT(name, label, field)                                  \
+    {                                                              \
+        name, label, STATUS_SUM, APR_OFFSETOF(lp_row, field), NULL \
+    }
+
+static const status_column columns[] = {
+    COUNT("Idle", "idle", vms.idle),
+    COUNT("Busy", "busy", vms.busy),
+    COUNT("Made", "made", vms.made),
+    COUNT("Reused", "reused", vms.reused),
+    COUNT("Reset", "reset", vms.reset),
+    COUNT("Dropped", "dropped", vms.dropped),
+    COUNT("Waited", "waited", vms.waited),
+    COUNT("TimedOut", "timed out", vms.timed_out),
+    {"LongestWait", "longest wait (us)", STATUS_MAX, APR_OFFSETOF(lp_row, vms.longest_wait), NULL},
+    COUNT("Memory", "memory (bytes)", memory),
+    COUNT("Failures", "failures", failures),
+    {"Mode", "mode", STATUS_WORD, APR_OFFSETOF(lp_row, mode), mode_words},
+    {NULL, NULL, STATUS_SUM, 0, NULL}};
+
+static const status_layout layout = {"Luapool", "Lua VMs (mod_luapool)", sizeof(lp_row), columns};
+
+static status_board *board;
+
+apr_status_t lp_child_prepare(apr_pool_t *pconf)
+{
+    return status_board_make(&board, &layout, pconf);
+}
+
+int lp_child_status(request_rec *r, int flags)
+{
+    if (board) {
+        status_board_print(board, r, flags);
+    }
+    return OK;
+}
+
+static idle_item *create_vm(void *baton)
+{
+    lp_child *child = baton;
+
+    return (idle_item *)lp_vm_make(&child->world);
+}
+
+static void destroy_vm(idle_item *item, void *baton)
+{
+    (void)baton;
+    lp_vm_unmake((lp_vm *)item);
+}
+
+const idle_pool_calls lp_child_calls = {create_vm, destroy_vm, NULL, NULL};
+
+/* A watch's function that arms it again: a VM is closed at most half a time-out late. */
+static void expire_idle(void *baton)
+{
+    lp_child *child = baton;
+
+    idle_pool_expire(child->vms);
+    watch_arm(child->tick, child->idle_timeout / 2);
+}
+
+/* What each mode makes of the limits. */
+static idle_pool_limits limits_of(const lp_server_conf *conf)
+{
+    idle_pool_limits limits = {conf->min,      conf->max_idle,     conf->max,
+                               conf->max_uses, conf->idle_timeout, conf->wait_timeout};
+
+    if (conf->mode == LP_MODE_FRESH) {
+        limits.min = limits.max_idle = 0;
+    } else if (conf->mode == LP_MODE_LOCK) {
+        limits.min = limits.max_idle = limits.max = 1;
+        limits.wait_timeout = apr_time_from_sec(3600);
+    }
+    return limits;
+}
+
+/* Before the pools below the child's go: prefork does that in a signal handler, which may have
+ * interrupted this thread anywhere. */
+static apr_status_t mark_ending(void *baton)
+{
+    lp_child *child = baton;
+
+    child->ending = 1;
+    return APR_SUCCESS;
+}
+
+static apr_status_t make_parts(lp_child *child, server_rec *s, const lp_server_conf *conf)
+{
+    idle_pool_limits limits = limits_of(conf);
+    idle_pool_calls calls = lp_child_calls;
+    apr_status_t rv = script_cache_make(&child->world.scripts, child->pool);
+
+    calls.baton = child;
+    child->servers = apr_hash_make(child->pool);
+    child->row->mode = (apr_uint64_t)conf->mode;
+    child->world.shown = &child->row->memory;
+    child->world.server = s;
+    child->idle_timeout = conf->idle_timeout;
+    child->wait_timeout = limits.wait_timeout;
+    if (rv == APR_SUCCESS) {
+        rv = apr_thread_mutex_create(&child->lock, APR_THREAD_MUTEX_DEFAULT, child->pool);
+    }
+    if (rv == APR_SUCCESS) {
+        rv = watchdog_make(&child->world.dog, child->pool);
+    }
+    if (rv == APR_SUCCESS) {
+        rv = idle_pool_make(&child->vms, &limits, &calls, &child->row->vms, child->pool);
+    }
+    if (rv == APR_SUCCESS && conf->idle_timeout > 0) {
+        rv = watchdog_add(child->world.dog, &child->tick, expire_idle, child);
+    }
+    return rv;
+}
+
+apr_status_t lp_child_init(lp_child *child, apr_pool_t *pchild, server_rec *s)
+{
+    lp_server_conf conf;
+    int threads = 1;
+    apr_status_t rv;
+
+    ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    conf = lp_server_conf_of(s, threads > 0 ? threads : 1);
+    memset(child, 0, sizeof *child);
+    child->pool = pchild;
+    child->row = status_board_claim(board, &layout, pchild);
+    apr_pool_pre_cleanup_register(pchild, child, mark_ending);
+    lp_limit_init(s);
+    rv = make_parts(child, s, &conf);
+    if (rv != APR_SUCCESS) {
+        ap_log_error(APLOG_MARK, APLOG_CRIT, rv, s, "LP024: this child can't serve Lua scripts");
+        child->vms = NULL;
+        return rv;
+    }
+    if (child->tick) {
+        watch_arm(child->tick, child->idle_timeout / 2);
+    }
+    return idle_pool_warm(child->vms); /* a VM that can't be made now has logged why */
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which VM serves a call. See scope.h.
+ *
+ * once: a VM from the child's pool, as good as new. request: the same, kept until the request ends.
+ * conn, thread: a VM of one file, kept by the connection or the thread, outside the pool (there may
+ * be more connections than the pool has VMs). server: a pool of VMs for each file and virtual host.
+ * A keeper's VM that is busy is not entered a second time (a sub-request for the file that is
+ * running): the call then gets one as under once. */
+#include "modules/lua/scope.h"
+#include "modules/lua/run.h"
+#include "modules/common/conf_value.h"
+#include <apr_strings.h>
+#include <http_log.h>
+
+APLOG_USE_MODULE(luapool);
+
+/* A VM kept for a file by a request, a connection or a thread. */
+typedef struct keeper {
+    lp_child *child;
+    idle_pool *pool; /* where the VM goes in the end; NULL: it is closed */
+    lp_vm *vm;       /* NULL: none at present */
+    int busy;
+} keeper;
+
+/* A pool of LuaScope server: of one file in one virtual host with the same numbers. */
+typedef struct server_pool {
+    struct server_pool *next;
+    const server_rec *server;
+    int min, max;
+    const char *package_path;
+    idle_pool *pool;
+} server_pool;
+
+/* After the response: collects garbage, and replaces what was closed. Locks are out of the question
+ * once the child is ending. */
+static apr_status_t tidy(void *baton)
+{
+    lp_child *child = baton;
+    idle_item *item;
+
+    if (child->ending) {
+        return APR_SUCCESS;
+    }
+    item = idle_pool_borrow(child->vms);
+    if (item) {
+        lp_vm *vm = (lp_vm *)item;
+        if (lp_vm_wants_sweep(vm)) {
+            lp_vm_sweep(vm);
+        }
+        idle_pool_give_back(child->vms, item);
+    }
+    return idle_pool_warm(child->vms);
+}
+
+/* Ends the use and gives the VM to `pool`. `after` is the pool that goes when the response has been
+ * sent, or NULL. */
+static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy, apr_pool_t *after)
+{
+    healthy = healthy && lp_run_end(vm) && !lp_vm_is_bloated(vm);
+    vm->keeps_state = 0;
+    if (after && (!healthy || lp_vm_wants_sweep(vm))) {
+        apr_pool_cleanup_register(after, child, tidy, apr_pool_cleanup_null);
+    }
+    idle_pool_release(pool, &vm->item, healthy, 0);
+}
+
+static apr_status_t enter_once(lp_lease *lease)
+{
+    idle_item *item;
+    apr_status_t rv = idle_pool_acquire(lease->child->vms, &item);
+
+    if (rv == APR_SUCCESS) {
+        lease->vm = (lp_vm *)item;
+        lease->pool = lease->child->vms;
+        lease->ends = 1;
+    }
+    return rv;
+}
+
+/* The keeper's owner goes. */
+static apr_status_t drop_kept(void *baton)
+{
+    keeper *k = baton;
+
+    if (!k->vm || k->child->ending) {
+        return APR_SUCCESS;
+    }
+    if (k->pool) {
+        give_back(k->child, k->pool, k->vm, 1, NULL);
+    } else {
+        lp_vm_unmake(k->vm);
+    }
+    k->vm = NULL;
+    return APR_SUCCESS;
+}
+
+/* Lends the keeper's VM, which it gets first if it has none. */
+static apr_status_t enter_kept(lp_lease *lease, keeper *k)
+{
+    apr_status_t rv = APR_SUCCESS;
+
+    if (k->busy) {
+        return enter_once(lease);
+    }
+    if (!k->vm && k->pool) {
+        idle_item *item = NULL;
+        rv = idle_pool_acquire(k->pool, &item);
+        k->vm = (lp_vm *)item;
+    } else if (!k->vm) {
+        k->vm = lp_vm_make(&k->child->world);
+        rv = k->vm ? APR_SUCCESS : APR_ENOMEM;
+    }
+    if (rv == APR_SUCCESS) {
+        k->vm->keeps_state = 1;
+        k->busy = 1;
+        lease->vm = k->vm;
+        lease->kept = k;
+    }
+    return rv;
+}
+
+/* The keeper that hangs on an APR pool (of the request or the connection) for this file. */
+static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, idle_pool *pool,
+                                      const script *s)
+{
+    const char *key = apr_pstrcat(lease->r->pool, "luapool:", s->path, NULL);
+    void *found = NULL;
+    keeper *k;
+
+    apr_pool_userdata_get(&found, key, owner);
+    k = found;
+    if (!k) {
+        k = apr_pcalloc(owner, sizeof *k);
+        k->child = lease->child;
+        k->pool = pool;
+        apr_pool_userdata_set(k, apr_pstrdup(owner, key), drop_kept, owner);
+    }
+    return enter_kept(lease, k);
+}
+
+/* The keepers of this thread, by virtual host and file. Threads end with their child, so nothing of
+ * it is ever freed. */
+static apr_status_t enter_thread(lp_lease *lease, const script *s)
+{
+    static __thread apr_pool_t *pool;
+    static __thread apr_hash_t *keepers;
+    const char *key;
+    apr_ssize_t length;
+    keeper *k;
+
+    if (!pool) {
+        apr_status_t rv = apr_pool_create_unmanaged(&pool);
+        if (rv != APR_SUCCESS) {
+            return rv;
+        }
+        keepers = apr_hash_make(pool);
+    }
+    key = apr_psprintf(lease->r->pool, "%pp:%s", (void *)lease->r->server, s->path);
+    length = (apr_ssize_t)strlen(key);
+    k = apr_hash_get(keepers, key, length);
+    if (!k) {
+        k = apr_pcalloc(pool, sizeof *k);
+        k->child = lease->child;
+        apr_hash_set(keepers, apr_pstrmemdup(pool, key, (apr_size_t)length), length, k);
+    }
+    return enter_kept(lease, k);
+}
+
+/* With the lock held: the pool of this file, or NULL. */
+static server_pool *find_server_pool(const lp_lease *lease, const lp_conf *conf, const script *s)
+{
+    server_pool *found = apr_hash_get(lease->child->servers, s->path, APR_HASH_KEY_STRING);
+    const char *path = conf->package_path ? conf->package_path : "";
+
+    while (found && (found->server != lease->r->server || found->min != conf->server_min ||
+                     found->max != conf->server_max || strcmp(found->package_path, path) != 0)) {
+        found = found->next;
+    }
+    return found;
+}
+
+static server_pool *make_server_pool(const lp_lease *lease, const lp_conf *conf, const script *s)
+{
+    lp_child *child = lease->child;
+    idle_pool_calls calls = lp_child_calls;
+    idle_pool_limits limits = {0, conf->server_max, conf->server_max, 0, 0, child->wait_timeout};
+    server_pool *made = apr_pcalloc(child->pool, sizeof *made);
+
+    calls.baton = child;
+    made->server = lease->r->server;
+    made->min = conf->server_min;
+    made->max = conf->server_max;
+    made->package_path = apr_pstrdup(child->pool, conf->package_path ? conf->package_path : "");
+    if (idle_pool_make(&made->pool, &limits, &calls, NULL, child->pool) != APR_SUCCESS) {
+        return NULL;
+    }
+    made->next = apr_hash_get(child->servers, s->path, APR_HASH_KEY_STRING);
+    apr_hash_set(child->servers, apr_pstrdup(child->pool, s->path), APR_HASH_KEY_STRING, made);
+    return made;
+}
+
+/* The lock is held to find the pool, never while waiting for one of its VMs. */
+static apr_status_t enter_server(lp_lease *lease, const lp_conf *conf, const script *s)
+{
+    server_pool *pool;
+    idle_item *item;
+    apr_status_t rv;
+
+    apr_thread_mutex_lock(lease->child->lock);
+    pool = find_server_pool(lease, conf, s);
+    if (!pool) {
+        pool = make_server_pool(lease, conf, s);
+    }
+    apr_thread_mutex_unlock(lease->child->lock);
+    if (!pool) {
+        return APR_ENOMEM;
+    }
+    rv = idle_pool_acquire(pool->pool, &item);
+    if (rv == APR_SUCCESS) {
+        lease->vm = (lp_vm *)item;
+        lease->vm->keeps_state = 1;
+        lease->pool = pool->pool;
+    }
+    return rv;
+}
+
+apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, const lp_conf *conf,
+                            const script *s)
+{
+    memset(lease, 0, sizeof *lease);
+    lease->child = child;
+    lease->r = r;
+    switch ((lp_scope)PICK(conf, &lp_defaults, scope)) {
+    case LP_SCOPE_ONCE:
+        return enter_once(lease);
+    case LP_SCOPE_REQUEST:
+        return enter_pool_keeper(lease, r->pool, child->vms, s);
+    case LP_SCOPE_CONN:
+        return enter_pool_keeper(lease, r->connection->pool, NULL, s);
+    case LP_SCOPE_THREAD:
+        return enter_thread(lease, s);
+    case LP_SCOPE_SERVER:
+        return enter_server(lease, conf, s);
+    }
+    return APR_EINVAL;
+}
+
+/* The pool that is destroyed once the whole response has been sent. */
+static apr_pool_t *response_pool(const request_rec *r)
+{
+    while (r->main) {
+        r = r->main;
+    }
+    return r->pool;
+}
+
+/* A VM that stays with its keeper. */
+static void leave_kept(keeper *k, int healthy)
+{
+    k->busy = 0;
+    if (healthy && !lp_vm_is_bloated(k->vm)) {
+        if (lp_vm_wants_sweep(k->vm)) {
+            lp_vm_sweep(k->vm);
+        }
+        return;
+    }
+    if (k->pool) {
+        idle_pool_release(k->pool, &k->vm->item, 0, 0);
+    } else {
+        lp_vm_unmake(k->vm);
+    }
+    k->vm = NULL;
+}
+
+void lp_scope_leave(lp_lease *lease, int healthy)
+{
+    if (lease->kept) {
+        leave_kept(lease->kept, healthy);
+    } else if (lease->ends) {
+        give_back(lease->child, lease->pool, lease->vm, healthy, response_pool(lease->r));
+    } else {
+        healthy = healthy && !lp_vm_is_bloated(lease->vm);
+        if (healthy && lp_vm_wants_sweep(lease->vm)) {
+            lp_vm_sweep(lease->vm);
+        }
+        idle_pool_release(lease->pool, &lease->vm->item, healthy, 0);
+    }
+}
