@@ -22,7 +22,10 @@
 #define block_size(p) malloc_usable_size(p)
 #endif
 
+#define RESERVE (4 << 20) /* a few arenas */
+
 static apr_int64_t used, most;
+static int refused;
 static PyMemAllocatorEx next_raw;
 static PyObjectArenaAllocator next_arena;
 static __thread int exempt;
@@ -42,11 +45,23 @@ static void count(apr_int64_t bytes)
     __atomic_fetch_add(&used, bytes, __ATOMIC_RELAXED);
 }
 
+/* After a refusal there is a little more, so that the exception can be raised with its traceback;
+ * until the memory in use is below the limit again. */
 static int fits(size_t bytes)
 {
-    apr_int64_t now = pp_memory_used();
+    apr_int64_t over;
 
-    return !most || exempt || (bytes <= (size_t)most && now <= most - (apr_int64_t)bytes);
+    if (!most || exempt)
+        return 1;
+    if (bytes > (size_t)most)
+        return 0;
+    over = pp_memory_used() + (apr_int64_t)bytes - most;
+    if (over <= 0) {
+        if (__atomic_load_n(&refused, __ATOMIC_RELAXED))
+            __atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
+        return 1;
+    }
+    return __atomic_exchange_n(&refused, 1, __ATOMIC_RELAXED) && over <= RESERVE;
 }
 
 static void *raw_malloc(void *context, size_t bytes)

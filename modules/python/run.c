@@ -89,18 +89,20 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
 /* What a handler says: a status, or a failure. */
 static int translate(pp_call *call, PyObject *said, failure *f)
 {
-    long value = PyLong_Check(said) && !PyBool_Check(said) ? PyLong_AsLong(said) : LONG_MIN;
+    int overflow = 0;
+    long value;
 
-    if (value == OK || value == DECLINED || value == DONE || (value >= 100 && value < 600))
-        return (int)value;
-    PyErr_Clear();
-    if (value == LONG_MIN)
+    if (!PyLong_Check(said) || PyBool_Check(said))
         return fail(f, "PP013",
                     apr_psprintf(call->r->pool, "handler %s returned %s, not a status",
                                  call->handler, Py_TYPE(said)->tp_name));
-    return fail(
-        f, "PP013",
-        apr_psprintf(call->r->pool, "handler %s returned %ld, not a status", call->handler, value));
+    value = PyLong_AsLongAndOverflow(said, &overflow);
+    if (!overflow &&
+        (value == OK || value == DECLINED || value == DONE || (value >= 100 && value < 600)))
+        return (int)value;
+    return fail(f, "PP013",
+                apr_psprintf(call->r->pool, "handler %s returned %ld, not a status", call->handler,
+                             overflow ? overflow * LONG_MAX : value));
 }
 
 /* SERVER_RETURN(result), or SERVER_RETURN(result, status): an exit from anywhere. */

@@ -41,13 +41,13 @@ def _guard_signals():
     signal.signal = ignore
 
 
-def _guard_fork(name):
+def _guard_fork(name, main):
     real = getattr(os, name, None)
     if real is None:
         return
 
     def fork():
-        if not _alone and os.getpid() == _child:
+        if not (main and _alone) and os.getpid() == _child:
             raise RuntimeError(f'os.{name}() would crash here, since other interpreters exist in '
                                'this process; use subprocess, or multiprocessing with "spawn"')
         return real()
@@ -59,9 +59,8 @@ def _guard_fork(name):
 def prepare(index, own_gil, deny):
     """Once in each interpreter; `index` is 0 in the main one."""
     _guard_signals()
-    if index == 0:
-        _guard_fork('fork')
-        _guard_fork('forkpty')
+    _guard_fork('fork', index == 0)
+    _guard_fork('forkpty', index == 0)
     names = deny.split()
     if (3, 12) <= sys.version_info < (3, 14):
         names.append('numpy')  # aborts the process; later versions raise ImportError themselves

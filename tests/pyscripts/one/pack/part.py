@@ -1,0 +1,2 @@
+import helper
+NAME = "part of one with " + helper.NAME

@@ -1,0 +1,2 @@
+import helper
+NAME = "part of two with " + helper.NAME

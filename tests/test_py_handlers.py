@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PythonHandler: which functions are called, what their answers and their errors become."""
+import pytest
+
+RESULTS = ("ok", "declined", "done", "gone", "enum", "none", "text", "true", "odd", "huge", "returned", "returned_pair",
+           "returned_wrong", "returned_nothing", "raises", "leaves", "interrupts", "unprintable", "surrogate", "late",
+           "missing", "assigns")
+
+
+def location(path, *lines):
+    """A <Location> that Python answers."""
+    return "\n".join([f"<Location {path}>", "SetHandler mod_python", *lines, "</Location>", ""])
+
+
+def get(server, path):
+    from harness.client import fetch
+    return fetch(server.port, path)
+
+
+class TestResults:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = "PythonPath \"['{docroot}'] + sys.path\"\n" + "".join(
+        location(f"/{name}", f"PythonHandler results::{name}") for name in RESULTS) + \
+        location("/debug", "PythonHandler results::raises", "PythonDebug On") + \
+        location("/nomodule", "PythonHandler no_such_module")
+
+    @pytest.mark.parametrize("name,status,body", [
+        ("ok", 200, "ok\n"), ("done", 200, "done\n"), ("returned_pair", 201, "made\n")])
+    def test_answers(self, server, name, status, body):
+        answer = get(server, f"/{name}")
+        assert (answer.status, answer.text) == (status, body)
+
+    @pytest.mark.parametrize("name,status", [("gone", 410), ("enum", 409), ("returned", 406), ("declined", 404)])
+    def test_a_status_is_answered_by_httpds_page(self, server, name, status):
+        answer = get(server, f"/{name}")
+        assert answer.status == status
+        assert "not to be seen" not in answer.text
+
+    @pytest.mark.parametrize("name,log", [
+        ("none", "PP013: .*returned NoneType"), ("text", "PP013: .*returned str"), ("true", "PP013: .*returned bool"),
+        ("odd", "PP013: .*returned 42"), ("huge", r"PP013: .*returned \d{19}, not a status"),
+        ("returned_wrong", "PP013: .*returned str"), ("returned_nothing", "PP013: SERVER_RETURN takes"),
+        ("raises", r"PP010: .*/results.py:\d+: ValueError: secret <b>1</b> \| Traceback .*in raises"),
+        ("leaves", "PP010: .*SystemExit: 3"), ("interrupts", "PP010: .*KeyboardInterrupt"),
+        ("unprintable", r"PP010: .*Unprintable: <exception str\(\) failed>"),
+        ("surrogate", r"PP010: .*ValueError: lone .*udcff and .*ud800"),
+        ("missing", "PP010: .*AttributeError: module '.*/results.py' contains no 'missing'"),
+        ("assigns", r"PP010: .*/results.py:\d+: ZeroDivisionError"),
+        ("nomodule", "PP010: .*ModuleNotFoundError: No module named 'no_such_module'")])
+    def test_failures_are_logged_once_and_tell_the_client_nothing(self, server, name, log):
+        mark = server.log.mark()
+        with server.expect_log(log):
+            answer = get(server, f"/{name}")
+        assert answer.status == 500
+        assert "PP01" not in answer.text and "secret" not in answer.text and "not to be seen" not in answer.text
+        assert len([line for line in server.log.since(mark) if "PP01" in line]) == 1
+
+    def test_debug_shows_the_traceback_escaped(self, server):
+        with server.expect_log("PP010: "):
+            answer = get(server, "/debug")
+        assert answer.status == 500
+        assert "Traceback" in answer.text and "secret &lt;b&gt;1&lt;/b&gt;" in answer.text
+        assert "<b>1" not in answer.text
+
+    def test_nothing_is_added_to_a_response_on_its_way(self, server):
+        from harness.client import Truncated
+        with server.expect_log("PP010: .*too late"):
+            with pytest.raises(Truncated) as error:
+                get(server, "/late")
+        assert error.value.partial.status == 200
+
+    def test_the_server_goes_on(self, server):
+        with server.expect_log("PP010: ", 20):
+            assert {get(server, "/raises").status for _ in range(20)} == {500}
+        assert get(server, "/ok").status == 200
+
+
+class TestHandlers:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = "PythonPath \"['{docroot}'] + sys.path\"\n" + \
+        location("/line", "PythonHandler stack::first stack::second stack::last") + \
+        location("/lines", "PythonHandler stack::first", "PythonHandler stack::last") + \
+        location("/stop", "PythonHandler stack::first stack::stops stack::last") + \
+        location("/class", "PythonHandler stack::Page.show") + \
+        location("/bare", "PythonHandler stack::Bare.show") + \
+        location("/static", "PythonHandler stack::Page.plain") + \
+        location("/named", "PythonHandler stack::Page.named") + \
+        location("/instance", "PythonHandler stack::instance") + \
+        location("~ ^/ext", "PythonHandler stack::Page.named", "PythonHandler stack::Page.plain | .a .b.c") + \
+        location("/program", "SetHandler python-program", "PythonHandler results") + \
+        location("/outer", "PythonHandler stack::Page.named") + \
+        location("/outer/inner", "PythonHandler stack::Page.plain") + \
+        location("/outer/plain", "PythonDebug On") + \
+        location("/without")
+
+    @pytest.mark.parametrize("path,body", [
+        ("/line", "first,second,last"), ("/lines", "first,last"), ("/class", "/class by Page"),
+        ("/bare", "/bare by Page"), ("/static", "static"), ("/named", "Page"), ("/instance", "static"),
+        ("/ext", "Page"), ("/ext.x.a", "static"), ("/ext.x.b", "Page"), ("/ext.b.c", "static"), ("/ext.a.b.c", "static"),
+        ("/outer", "Page"), ("/outer/inner", "static"), ("/outer/plain", "Page")])
+    def test_the_named_functions_are_called(self, server, path, body):
+        answer = get(server, path)
+        assert (answer.status, answer.text) == (200, body)
+
+    def test_a_handler_that_is_not_ok_ends_the_list(self, server):
+        assert get(server, "/stop").status == 403
+
+    def test_python_program_is_the_same_handler(self, server):
+        with server.expect_log("contains no 'handler'"):
+            assert get(server, "/program").status == 500
+
+    def test_nothing_is_done_without_a_handler(self, server):
+        assert get(server, "/without").status == 404
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize("line,message", [
+        ("PythonHandler", "a module is missing"),
+        ("PythonHandler ::f", "not of the form"),
+        ("PythonHandler a::", "not of the form"),
+        ("PythonHandler a |", "no extension after"),
+        ("PythonHandler a | py", "does not begin with a dot"),
+        ("PythonGIL mine", "PythonGIL"),
+        ("PythonInterpreters 0", "neither auto nor a number"),
+        ("PythonInterpreters 4 often", "can only be exclusive"),
+        ("PythonTimeLimit soon", "PythonTimeLimit"),
+        ("PythonBodyLimit -1", "PythonBodyLimit"),
+        ("PythonMemoryLimit many", "PythonMemoryLimit"),
+        ("PythonDebug maybe", "PythonDebug")])
+    def test_mistakes_stop_the_start(self, make_httpd, line, message):
+        status, output = make_httpd(modules=("pypool",), scripts=None, conf=line + "\n").check_configuration()
+        assert status != 0 and message in output

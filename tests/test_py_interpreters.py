@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which interpreter serves which request, how many there are, and who waits for whom."""
+import threading
+import time
+
+import pytest
+
+from harness.client import fetch
+from harness.httpd import Sizes
+from test_py_handlers import location
+
+PATH = "PythonPath \"['{docroot}'] + sys.path\"\n"
+
+
+def get(server, path, **headers):
+    answer = fetch(server.port, path, headers=tuple(headers.items()))
+    return answer.text if answer.status == 200 else answer.status
+
+
+def at_once(server, path, number):
+    """The answers to `number` concurrent requests."""
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(get(server, path))) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == number
+    return answers
+
+
+def status(server, key):
+    """A figure of server-status?auto."""
+    for line in fetch(server.port, "/server-status?auto").text.splitlines():
+        name, _, value = line.partition(": ")
+        if name == "Pypool" + key:
+            return int(value)
+    raise AssertionError(f"no {key} in server-status")
+
+
+class TestNames:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = PATH + "SetHandler mod_python\nPythonHandler who\n" + \
+        location("/named", "PythonInterpreter mine") + \
+        location("/main", "PythonInterpreter main_interpreter") + \
+        location("/gil", "PythonGIL main") + \
+        location("/one", "PythonInterpPerDirectory On") + \
+        location("/directive", "PythonInterpPerDirective On", "PythonHandler who") + """
+        <Directory {docroot}/two>
+            PythonInterpPerDirective On
+            PythonHandler who
+        </Directory>
+        """
+
+    @pytest.mark.parametrize("path,inside,name", [
+        ("/", "127.0.0.1", "127.0.0.1"), ("/named", "mine", "mine"), ("/directive", "/directive", "/directive"),
+        ("/main", "main_interpreter", "main_interpreter"), ("/gil", "main_interpreter", "127.0.0.1"),
+        ("/one/x", "{docroot}/one/", "{docroot}/one/"), ("/one/pack/x", "{docroot}/one/pack/", "{docroot}/one/pack/"),
+        ("/two/pack/x", "{docroot}/two/", "{docroot}/two/")])
+    def test_the_name(self, server, path, inside, name):
+        _, _, got_inside, got_name = get(server, path).split()
+        assert got_inside == inside.replace("{docroot}", str(server.docroot))
+        assert got_name == name.replace("{docroot}", str(server.docroot))
+
+
+class TestOne:
+    """mod_python's contract: one interpreter of an application in a child, threads share it."""
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    SIZES = Sizes(threads=40, prefork=4)
+    CONF = PATH + location("/who", "PythonHandler who", "PythonGIL shared")
+
+    def test_concurrent_first_requests_make_one(self, server, mpm):
+        made = {tuple(answer.split()[:2]) for answer in at_once(server, "/who", 40)}
+        assert len(made) == len({child for child, _ in made})
+        if mpm != "prefork":
+            assert len(made) == 1
+            assert status(server, "Interpreters") == 2
+
+
+class TestSharedByThreads:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    SIZES = Sizes(threads=16)
+    CONF = PATH + location("/slow", "PythonHandler who::slow", "PythonGIL shared") + \
+        location("/several", "PythonHandler who::slow", "PythonInterpreters 3", "PythonGIL shared")
+
+    def test_waiting_requests_do_not_hold_each_other_up(self, server):
+        get(server, "/slow")
+        start = time.monotonic()
+        assert 500 not in at_once(server, "/slow", 10)
+        assert time.monotonic() - start < 2.9  # one after the other: 3 s at least
+
+    def test_more_interpreters_are_made_when_they_are_busy(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("a process serves one request at a time")
+        at_once(server, "/several", 12)
+        assert len({answer.split()[1] for answer in at_once(server, "/several", 12)}) == 3
+
+
+class TestExclusive:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    SIZES = Sizes(threads=8)
+    CONF = PATH + location("/alone", "PythonHandler who::alone", "PythonInterpreters 3 exclusive") + \
+        location("/auto", "PythonHandler who::alone", "PythonInterpreters auto exclusive") + \
+        location("/wait", "PythonHandler who::slow", "PythonInterpreters 1 exclusive", "PythonPoolWaitTimeout 100ms") + \
+        location("/main", "PythonHandler who::alone", "PythonGIL main", "PythonInterpreters 1 exclusive") + \
+        location("/inner", "PythonHandler who::inner", "PythonInterpreters 1 exclusive") + \
+        location("/inside", "PythonHandler who", "PythonInterpreters 1 exclusive")
+
+    @pytest.mark.parametrize("path,most", [("/alone", 3), ("/auto", 8), ("/main", 1)])
+    def test_one_request_at_a_time_in_an_interpreter(self, server, mpm, path, most):
+        answers = at_once(server, path, 8)
+        assert 500 not in answers
+        if mpm != "prefork":
+            assert 1 <= len({answer.split()[1] for answer in answers}) <= most
+
+    def test_a_wait_has_an_end(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("a process serves one request at a time")
+        get(server, "/wait")
+        with server.expect_log("PP015: "):
+            answers = at_once(server, "/wait", 6)
+        assert 503 in answers
+        assert [answer for answer in answers if answer != 503]
+        assert status(server, "WaitTimeouts") >= 1
+
+    def test_a_request_within_a_request_stays_in_its_interpreter(self, server):
+        assert get(server, "/inner").split()[2] == "127.0.0.1"

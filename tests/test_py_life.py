@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Python starts and ends in a child, and what scripts can't do to the server."""
+import time
+
+import pytest
+
+from harness import process
+from harness.client import Connection, fetch
+from harness.httpd import Sizes, has_module, load_module
+from test_py_handlers import location
+from test_py_interpreters import PATH
+
+NAMES = ("handler", "fork", "signals", "thread", "at_exit", "at_exit_hangs", "busy", "later", "seen_later")
+CONF = PATH + "".join(location(f"/{name}", f"PythonHandler hazards::{name}") +
+                      location(f"/main/{name}", f"PythonHandler hazards::{name}", "PythonGIL main") for name in NAMES)
+
+
+def get(server, path):
+    answer = fetch(server.port, path)
+    return answer.text if answer.status == 200 else answer.status
+
+
+def stop_seconds(server):
+    start = time.monotonic()
+    server.stop()
+    return time.monotonic() - start
+
+
+class TestHazards:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = CONF
+    SIZES = Sizes(threads=4)
+
+    def test_fork_is_refused_where_it_would_crash(self, server):
+        assert get(server, "/fork").startswith("refused: ")
+
+    def test_fork_in_the_main_interpreter_is_refused_beside_others(self, server, mpm):
+        assert get(server, "/handler") == "2026-11-30"
+        if mpm != "prefork":
+            assert get(server, "/main/fork").startswith("refused: os.fork() would crash")
+
+    def test_signals_stay_httpds(self, server):
+        with server.expect_log("PP110: .*signal.signal"):
+            assert get(server, "/signals") == "True"
+
+    def test_a_request_that_is_over_can_not_be_used(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("the next request may meet another process")
+        get(server, "/later")
+        end = time.monotonic() + 5
+        while not (seen := get(server, "/seen_later")):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert "request" in seen
+
+
+class TestAlone:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = CONF
+
+    def test_fork_in_the_main_interpreter_works_without_others(self, server):
+        assert get(server, "/main/fork") == "forked"
+
+
+class TestEnd:
+    def server(self, make_httpd, **options):
+        return make_httpd(modules=("pypool",), scripts="pyscripts", conf=CONF, sizes=Sizes(threads=4), **options)
+
+    def test_exit_functions_run(self, make_httpd):
+        server = self.server(make_httpd)
+        folder = server.run / "ended"
+        folder.mkdir()
+        folder.chmod(0o777)
+        server.env["INTERPOOL_TEST_FOLDER"] = str(folder)
+        server.start()
+        assert get(server, "/at_exit") == "registered"
+        assert get(server, "/main/at_exit") == "registered"
+        server.stop()
+        assert list(folder.iterdir())
+
+    def test_exit_functions_that_hang_are_cut_off(self, make_httpd):
+        server = self.server(make_httpd).start()
+        assert get(server, "/at_exit_hangs") == "registered"
+        with server.expect_log("PP104: "):
+            assert stop_seconds(server) < 9
+
+    def test_threads_left_over_do_not_hold_the_child(self, make_httpd):
+        server = self.server(make_httpd).start()
+        for path in ("/thread", "/thread", "/main/thread"):
+            assert get(server, path) == "left"
+        assert stop_seconds(server) < 9
+
+    def test_a_graceful_restart_ends_them_too(self, make_httpd):
+        server = self.server(make_httpd).start()
+        old = set(server.children())
+        assert get(server, "/thread") == "left"
+        server.graceful()
+        end = time.monotonic() + 15
+        while old & set(server.children()):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert get(server, "/handler") == "2026-11-30"
+
+    @pytest.mark.parametrize("path", ["/busy", "/main/busy"])
+    def test_a_stop_in_the_middle_of_python_code_is_clean(self, make_httpd, mpm, path):
+        if mpm != "prefork":
+            pytest.skip("a thread is waited for until the parent's patience ends")
+        server = self.server(make_httpd).start()
+        connections = [Connection(server.port) for _ in range(2)]
+        for connection in connections:
+            connection.send(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        time.sleep(0.5)
+        assert stop_seconds(server) < 9
+        for connection in connections:
+            connection.close()
+
+
+class TestStart:
+    def test_the_stock_module_beside_ours_stops_the_start(self, make_httpd):
+        if not has_module("python"):
+            pytest.skip("mod_python is not installed")
+        server = make_httpd(modules=("pypool",), scripts=None, conf=load_module("python"))
+        from harness.httpd import ServerError
+        with pytest.raises(ServerError, match='PP105: .*remove the line "LoadModule python_module'):
+            server.start()
+
+    def test_python_does_not_run_where_nothing_asks_for_it(self, make_httpd):
+        server = make_httpd(modules=("pypool",), scripts=None).start()
+        assert fetch(server.port, "/server-status?auto").status == 200
+        assert not [line for line in server.error_log() if "PP003" in line]
+
+    def test_htaccess_starts_it_at_the_first_request(self, make_httpd):
+        server = make_httpd(modules=("pypool",), scripts=None,
+                            conf="<Directory {docroot}>\nAllowOverride FileInfo\n</Directory>\n")
+        (server.docroot / ".htaccess").write_text("SetHandler mod_python\nPythonHandler page\nPythonOption a b\n")
+        (server.docroot / "page.py").write_text(
+            "from mod_python import apache\ndef handler(req):\n    req.write('here ' + req.get_options()['a'])\n"
+            "    return apache.OK\n")
+        for path in server.docroot.iterdir():
+            path.chmod(0o644)
+        server.start()
+        assert not [line for line in server.error_log() if "PP003" in line]
+        assert {get(server, "/x") for _ in range(10)} == {"here b"}
+
+    def test_nothing_of_python_is_in_the_parent(self, make_httpd):
+        server = make_httpd(modules=("pypool",), scripts="pyscripts", conf=CONF).start()
+        assert get(server, "/handler") == "2026-11-30"
+        assert process.threads(server.pid) == 1
+        maps = open(f"/proc/{server.pid}/maps", encoding="utf-8").read()
+        assert "libpython" in maps  # pinned, so that no restart loads it anew
+        assert "lib-dynload" not in maps
+
+    def test_restarts_do_not_add_up(self, make_httpd):
+        server = make_httpd(modules=("pypool",), scripts="pyscripts", conf=CONF, sizes=Sizes(threads=2)).start()
+        for _ in range(12):
+            server.graceful()
+        before = process.rss(server.pid)
+        for _ in range(12):
+            server.graceful()
+        assert process.rss(server.pid) - before < 1 << 20
+        assert get(server, "/handler") == "2026-11-30"

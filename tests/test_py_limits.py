@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PythonTimeLimit and PythonMemoryLimit: who goes beyond them fails, and nobody else."""
+import threading
+
+import pytest
+
+from harness.client import fetch
+from test_py_handlers import location
+from test_py_interpreters import PATH, status
+
+NAMES = ("fine", "spin", "stubborn", "nap", "hog", "hog_small", "hog_once", "collect")
+
+
+def get(server, path):
+    answer = fetch(server.port, path)
+    return answer.text if answer.status == 200 else answer.status
+
+
+class TestTime:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = PATH + "PythonTimeLimit 300ms\n" + \
+        "".join(location(f"/{name}", f"PythonHandler limits::{name}") for name in NAMES) + \
+        location("/endless", "PythonHandler limits::nap", "PythonTimeLimit 0") + \
+        location("/strict", "PythonHandler limits::nap", "PythonTimeLimit 50ms")
+
+    def test_an_endless_handler_is_stopped(self, server):
+        with server.expect_log(r"PP011: .*/limits.py:\d+: TimeLimitExceeded"):
+            assert get(server, "/spin") == 500
+        assert get(server, "/fine") == "fine"
+
+    def test_it_is_stopped_as_often_as_it_takes(self, server):
+        """What it does after that is its own affair: it returns."""
+        assert get(server, "/stubborn") == ""
+
+    def test_others_are_not_disturbed(self, server):
+        answers = []
+        with server.expect_log("PP011: ", 3):
+            threads = [threading.Thread(target=lambda: answers.append(get(server, "/spin"))) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            assert {get(server, "/fine") for _ in range(30)} == {"fine"}
+            for thread in threads:
+                thread.join()
+        assert answers == [500] * 3
+
+    def test_the_limit_of_the_place_counts(self, server):
+        assert get(server, "/nap") == "fine"
+        assert get(server, "/endless") == "fine"
+        with server.expect_log("PP011: "):
+            assert get(server, "/strict") == 500
+
+    def test_nothing_is_left_over_for_the_next_request(self, server):
+        with server.expect_log("PP011: ", 3):
+            for _ in range(3):
+                assert get(server, "/spin") == 500
+                assert {get(server, "/fine") for _ in range(10)} == {"fine"}
+        assert status(server, "Overtime") >= 3
+
+
+class TestMemory:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = PATH + "PythonMemoryLimit 80M\n" + \
+        "".join(location(f"/{name}", f"PythonHandler limits::{name}") for name in NAMES)
+
+    @pytest.mark.parametrize("name", ["hog", "hog_small", "hog_once"])
+    def test_a_hog_gets_a_memory_error(self, server, name):
+        for _ in range(2):
+            with server.expect_log(r"PP012: .*/limits.py:\d+: MemoryError"):
+                assert get(server, f"/{name}") == 500
+            assert get(server, "/collect") == "fine"
+        assert max(map(_rss, server.children())) < 150 << 20
+
+
+def _rss(pid):
+    from harness import process
+    return process.rss(pid)

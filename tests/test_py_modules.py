@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where handlers' modules are found, how they are kept apart, and how edits are seen."""
+import os
+import threading
+import time
+
+from harness.client import fetch
+from harness.httpd import Sizes
+
+SAY = "from mod_python import apache\ndef handler(req):\n    req.write({})\n    return apache.OK\n"
+
+
+def get(server, path):
+    answer = fetch(server.port, path)
+    return answer.text if answer.status == 200 else answer.status
+
+
+def write(server, name, text):
+    """An edit as an editor does it: the file changes in one step."""
+    path = server.docroot / name
+    path.parent.mkdir(exist_ok=True)
+    path.parent.chmod(0o755)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.chmod(0o644)
+    os.replace(fresh, path)
+
+
+def until(wanted, ask, seconds=10):
+    """Asks until the answer is `wanted`."""
+    end = time.monotonic() + seconds
+    while (answer := ask()) != wanted:
+        assert time.monotonic() < end, f"{answer!r} instead of {wanted!r}"
+        time.sleep(0.05)
+
+
+class TestDirectories:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = "".join(f"<Directory {{docroot}}/{name}>\nPythonHandler same\n</Directory>\n" for name in ("one", "two"))
+
+    def test_equal_names_do_not_collide(self, server):
+        for _ in range(3):
+            one, two = get(server, "/one/same.py"), get(server, "/two/same.py")
+            assert one.startswith("one helper of one part of one with helper of one ")
+            assert two.startswith("two helper of two part of two with helper of two ")
+
+    def test_no_bytecode_is_written(self, server):
+        assert "one" in get(server, "/one/same.py")
+        assert not list(server.docroot.rglob("__pycache__"))
+
+
+class TestReload:
+    MODULES = ("pypool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4)
+    CONF = """
+        <Directory {docroot}/auto>
+            PythonHandler page
+        </Directory>
+        <Directory {docroot}/off>
+            PythonHandler page
+            PythonAutoReload Off
+        </Directory>
+        <Location /path>
+            SetHandler mod_python
+            PythonPath "['{docroot}/lib'] + sys.path"
+            PythonHandler fromlib
+        </Location>
+        <Directory {docroot}/broken>
+            PythonHandler page
+        </Directory>
+    """
+
+    def test_edits_are_seen_by_all(self, server, mpm):
+        for value in (1, 2, 3):
+            write(server, "auto/page.py", SAY.format(f"'v{value}'"))
+            until(f"v{value}", lambda: get(server, "/auto/page.py"))
+            time.sleep(1.1)  # each interpreter looks at most once a second
+            assert {get(server, "/auto/page.py") for _ in range(20)} == {f"v{value}"}
+
+    def test_edits_of_a_module_it_imports_are_seen(self, server):
+        write(server, "auto/other.py", "X = 'a'\n")
+        write(server, "auto/page.py", "import other\n" + SAY.format("other.X"))
+        until("a", lambda: get(server, "/auto/page.py"))
+        write(server, "auto/other.py", "X = 'b'\n")
+        until("b", lambda: get(server, "/auto/page.py"))
+
+    def test_edits_of_a_module_found_on_the_path_are_seen(self, server):
+        write(server, "lib/fromlib.py", SAY.format("'l1'"))
+        until("l1", lambda: get(server, "/path"))
+        write(server, "lib/fromlib.py", SAY.format("'l2'"))
+        until("l2", lambda: get(server, "/path"))
+
+    def test_off_means_once(self, server, mpm):
+        write(server, "off/page.py", SAY.format("'o1'"))
+        if mpm == "prefork":  # each child loads it for itself: all of them first
+            until({"o1"}, lambda: {get(server, "/off/page.py") for _ in range(40)})
+        assert get(server, "/off/page.py") == "o1"
+        write(server, "off/page.py", SAY.format("'o2'"))
+        time.sleep(1.1)
+        assert get(server, "/off/page.py") == "o1"
+
+    def test_a_syntax_error_names_its_place_and_is_repaired_by_an_edit(self, server):
+        write(server, "broken/page.py", "x = 1\ndef handler(req)\n    pass\n")
+        with server.expect_log(r"PP010: .*/broken/page.py:2: SyntaxError"):
+            assert get(server, "/broken/page.py") == 500
+        write(server, "broken/page.py", SAY.format("'fine'"))
+        until("fine", lambda: get(server, "/broken/page.py"))
+
+
+class TestFirstRequests:
+    MODULES = ("pypool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=12)
+    CONF = "<Directory {docroot}/slow>\nPythonHandler slow\n</Directory>\n"
+
+    def test_all_wait_for_the_one_import(self, server):
+        write(server, "slow/slow.py", "import time\ntime.sleep(1)\n" + SAY.format("'ready'"))
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(get(server, "/slow/slow.py"))) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.05)
+        for thread in threads:
+            thread.join()
+        assert answers == ["ready"] * 10
