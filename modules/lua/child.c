@@ -5,14 +5,15 @@
 #include "modules/common/status_board.h"
 #include <ap_mpm.h>
 #include <http_log.h>
+#include <stddef.h>
 
 APLOG_USE_MODULE(luapool);
 
 static const char *const mode_words[] = {"pool", "fresh", "lock", NULL};
 
-#define COUNT(name, label, field)                                  \
-    {                                                              \
-        name, label, STATUS_SUM, APR_OFFSETOF(lp_row, field), NULL \
+#define COUNT(name, label, field)                              \
+    {                                                          \
+        name, label, STATUS_SUM, offsetof(lp_row, field), NULL \
     }
 
 static const status_column columns[] = {
@@ -24,10 +25,10 @@ static const status_column columns[] = {
     COUNT("Dropped", "dropped", vms.dropped),
     COUNT("Waited", "waited", vms.waited),
     COUNT("TimedOut", "timed out", vms.timed_out),
-    {"LongestWait", "longest wait (us)", STATUS_MAX, APR_OFFSETOF(lp_row, vms.longest_wait), NULL},
+    {"LongestWait", "longest wait (us)", STATUS_MAX, offsetof(lp_row, vms.longest_wait), NULL},
     COUNT("Memory", "memory (bytes)", memory),
     COUNT("Failures", "failures", failures),
-    {"Mode", "mode", STATUS_WORD, APR_OFFSETOF(lp_row, mode), mode_words},
+    {"Mode", "mode", STATUS_WORD, offsetof(lp_row, mode), mode_words},
     {NULL, NULL, STATUS_SUM, 0, NULL}};
 
 static const status_layout layout = {"Luapool", "Lua VMs (mod_luapool)", sizeof(lp_row), columns};

@@ -7,6 +7,7 @@
 #include <http_request.h>
 #include <http_ssl.h>
 #include <apr_strings.h>
+#include <stddef.h>
 #include <string.h>
 
 /* [-0, +0, v] The text at `value` in r->pool; C strings end at the first NUL, so none is allowed.
@@ -192,9 +193,9 @@ static int get_status(lua_State *L, request_rec *r)
     return 1;
 }
 
-#define TEXT(name, set)                                                        \
-    {                                                                          \
-#name, LP_FIELD_TEXT, APR_OFFSETOF(request_rec, name), NULL, set, NULL \
+#define TEXT(name, set)                                                    \
+    {                                                                      \
+#name, LP_FIELD_TEXT, offsetof(request_rec, name), NULL, set, NULL \
     }
 #define TABLE(name, kind)                                        \
     {                                                            \
@@ -237,8 +238,8 @@ const lp_field lp_fields[] = {
     CALL(port, NULL),
     CALL(limit_req_body, NULL),
     CALL(remaining, NULL),
-    {"started", LP_FIELD_TIME, APR_OFFSETOF(request_rec, request_time), NULL, NULL, NULL},
-    {"assbackwards", LP_FIELD_FLAG, APR_OFFSETOF(request_rec, assbackwards), NULL, NULL, NULL},
+    {"started", LP_FIELD_TIME, offsetof(request_rec, request_time), NULL, NULL, NULL},
+    {"assbackwards", LP_FIELD_FLAG, offsetof(request_rec, assbackwards), NULL, NULL, NULL},
     CALL(is_https, NULL),
     CALL(is_initial_req, NULL),
     CALL(some_auth_required, NULL),

@@ -156,7 +156,7 @@ static int guarded_setlocale(lua_State *L)
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushnil(L);
     lua_pushvalue(L, 2);
-    lua_call(L, lua_isnil(L, 2) ? 1 : 2, 1);
+    lua_call(L, 2, 1);
     if (!lua_isstring(L, -1) || strcmp(lua_tostring(L, -1), wanted) != 0) {
         lua_pushnil(L);
     }

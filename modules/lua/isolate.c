@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Facades, and the repair of a VM after a use. See isolate.h. */
 #include "modules/lua/isolate.h"
+#include <httpd.h>
 
 /* The libraries behind facades, from LP_FACADE_PACKAGE on, by their global names. */
 static const char *const lib_names[] = {"package", "string",    "table", "math",  "os",
@@ -172,14 +173,33 @@ static void attach_searchers(lua_State *L)
     lua_settop(L, facade);
 }
 
+/* [-0, +0, m] The facade on top becomes what C libraries take for package.loaded: they get the
+ * registry's table of names, whose own entries are there only for Lua's error messages, which look
+ * for the name of a function without asking metatables. */
+static void attach_names(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_createtable(L, 0, 2);
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__newindex");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}
+
 /* [-1, +0, m] Shows the facade on top wherever scripts and libraries look for it. */
 static void attach(lua_State *L, lp_facade number)
 {
-    if (number == LP_FACADE_LOADED || number == LP_FACADE_PRELOAD) {
+    if (number == LP_FACADE_LOADED) {
+        attach_names(L);
+        set_locked(L, LP_FACADE_PACKAGE, "loaded");
+        return;
+    }
+    if (number == LP_FACADE_PRELOAD) {
         lua_pushvalue(L, -1);
-        lua_setfield(L, LUA_REGISTRYINDEX,
-                     number == LP_FACADE_LOADED ? LUA_LOADED_TABLE : LUA_PRELOAD_TABLE);
-        set_locked(L, LP_FACADE_PACKAGE, number == LP_FACADE_LOADED ? "loaded" : "preload");
+        lua_setfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+        set_locked(L, LP_FACADE_PACKAGE, "preload");
         return;
     }
     if (number == LP_FACADE_SEARCHERS) {
@@ -223,6 +243,18 @@ static void lock(lua_State *L, lp_facade number)
     lua_pop(L, 1);
 }
 
+/* [-0, +0, m] Puts a table of names in the registry, see attach_names(). */
+static void make_names(lua_State *L)
+{
+    int top = lua_gettop(L);
+
+    lua_newtable(L);
+    lp_facade_push_locked(L, LP_FACADE_LOADED);
+    copy_pairs(L, top + 2, top + 1);
+    lua_settop(L, top + 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+}
+
 void lp_isolate_install(lua_State *L)
 {
     lua_createtable(L, FACADE_END, FACADE_END + METATABLES);
@@ -242,6 +274,7 @@ void lp_isolate_install(lua_State *L)
         lua_getglobal(L, lib_names[i]);
         lock(L, (lp_facade)(LP_FACADE_PACKAGE + i));
     }
+    make_names(L);
     for (int number = LP_FACADE_LOADED; number < FACADE_END; number++) {
         renew(L, (lp_facade)number);
     }
@@ -325,6 +358,18 @@ static void repair_files(lua_State *L)
     repair_default_file(L, "_IO_output", LP_KEY(STDOUT));
 }
 
+/* [-0, +0, e] Without arguments math.randomseed takes the time in seconds and an address. */
+static void reseed(lua_State *L)
+{
+    lua_Integer seeds[2];
+
+    ap_random_insecure_bytes(seeds, sizeof seeds);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(RESEED));
+    lua_pushinteger(L, seeds[0]);
+    lua_pushinteger(L, seeds[1]);
+    lua_call(L, 2, 0);
+}
+
 static int repair(lua_State *L)
 {
     lp_vm *vm = lp_vm_of(L);
@@ -343,8 +388,7 @@ static int repair(lua_State *L)
         repair_files(L);
     }
     if (vm->marks & LP_MARK_RANDOM) {
-        lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(RESEED));
-        lua_call(L, 0, 0);
+        reseed(L);
     }
     if (vm->marks & LP_MARK_COLLECTOR) {
         lp_vm_tune(L);

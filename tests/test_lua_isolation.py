@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LuaScope once: no use sees what another left, though all run in one VM here."""
+import re
+
+import pytest
+
+from harness.client import fetch
+from harness.httpd import Sizes
+
+# What a script can see, as text: every table within reach, with the metatables, and the state that functions hide.
+FINGERPRINT = r"""
+local seen = {}
+local out = {}
+local function name(key)
+    return type(key) == "string" and key or "[" .. tostring(key) .. "]"
+end
+local function walk(path, value)
+    local kind = type(value)
+    if kind == "string" and path:find("path$") then
+        out[#out + 1] = path .. " = " .. value
+    elseif kind == "string" or kind == "number" or kind == "boolean" then
+        out[#out + 1] = path .. " = " .. kind .. " " .. tostring(value)
+    else
+        out[#out + 1] = path .. " = " .. kind
+    end
+    if kind == "table" and not seen[value] then
+        seen[value] = true
+        local keys = {}
+        for k in pairs(value) do keys[#keys + 1] = k end
+        table.sort(keys, function(a, b) return name(a) < name(b) end)
+        for _, k in ipairs(keys) do
+            walk(path .. "." .. name(k), value[k])
+        end
+        if getmetatable(value) then walk(path .. "<meta>", getmetatable(value)) end
+    end
+end
+local function fingerprint()
+    walk("_G", _G)
+    walk("string<meta>", getmetatable(""))
+    out[#out + 1] = "collector " .. tostring(collectgarbage("isrunning"))
+    out[#out + 1] = "locale " .. tostring(os.setlocale())
+    out[#out + 1] = "output " .. tostring(io.output() == io.stdout) .. tostring(io.input() == io.stdin)
+    out[#out + 1] = "hook " .. tostring(debug.gethook())
+    local file = io.stdout
+    out[#out + 1] = "file " .. tostring(file.write ~= nil) .. tostring(rawequal(file.extra, nil))
+    for _, value in ipairs { 1, true, print } do
+        out[#out + 1] = "meta of " .. type(value) .. " " .. tostring(getmetatable(value))
+    end
+    table.sort(out)
+    return table.concat(out, "\n")
+end
+function handle(r)
+    local mine = fingerprint()
+    r.content_type = "text/plain"
+    r:puts(mine, "\n")
+end
+"""
+
+# Each does something to the VM; those of the first list must not even cost it.
+HARMLESS = {
+    "global": "x = 1; print = nil; string = 5",
+    "nested_global": "_G.y = {}; _ENV.z = 1; rawset(_G, 'w', 2)",
+    "global_through_load": "load('loaded_global = 1')()",
+    "library_field": "string.upper = nil; string.extra = 1; table.insert = print; math.pi = 3; os.time = 1; apache2.OK = 7",
+    "library_rawset": "rawset(string, 'rep', false); rawset(math, 1, 1)",
+    "library_new_field": "utf8.extra = 1; coroutine.extra = 2; io.extra = 3; debug.extra = 4",
+    "library_metatable": "setmetatable(string, {__index = function() return 1 end})",
+    "globals_metatable": "setmetatable(_G, {__index = function(t, k) return k end, __newindex = function() end})",
+    "loaded": "package.loaded.mine = {1}; package.loaded.string = 1; package.loaded._G = nil",
+    "preload": "package.preload.other = function() return 1 end; require 'other'",
+    "searchers": "table.insert(package.searchers, 1, function() end); package.searchers[2] = nil",
+    "path": "package.path = '/nowhere/?.lua'; package.cpath = ''",
+    "string_metatable": "local m = getmetatable(''); m.__index = {}; m.__add = 1; m.__call = 2; setmetatable(m, {__index = m})",
+    "string_method": "string.shout = string.upper; assert(('x'):shout() == 'X')",
+    "default_files": "local f = io.tmpfile(); io.output(f); io.input(f)",
+    "open_file": "kept = io.tmpfile(); kept:write('x')",
+    "collector": "collectgarbage('stop'); collectgarbage('incremental', 100, 200)",
+    "random": "math.randomseed(42)",
+    "suspended_coroutine": "co = coroutine.wrap(function() coroutine.yield() end); co(); kept = co",
+    "locale": "os.setlocale('C.UTF-8')",
+    "warn": "warn('@on'); warn('@off')",
+    "error": "error('left by an error')",
+    "error_in_library": "string.upper = nil; error({})",
+}
+COSTLY = {
+    "basic_metatable": "debug.setmetatable(1, {__call = print}); debug.setmetatable(nil, {__index = _G})",
+    "function_metatable": "debug.setmetatable(print, {__index = string})",
+    "file_metatable": "getmetatable(io.stdout).__index.extra = 1",
+    "hidden_metatable": "debug.getmetatable(_G)",
+    "upvalue": "debug.getupvalue(package.searchers[3], 1); debug.getupvalue(require, 1)",
+    "locals_of_callers": "for i = 1, 20 do pcall(debug.getlocal, 2, i) end",
+    "finalizer": "kept = setmetatable({}, {__gc = function() string.upper = nil; x = 1 end})",
+    "string_metatable_replaced": "debug.setmetatable('', {})",
+}
+
+
+class TestOneVm:
+    """All requests of this class meet the same VM, one after the other."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4, prefork=1)
+    CONF = "LuaPoolMax 1\n"
+
+    @staticmethod
+    def run(server, body, name="dirty.lua", log=None):
+        (server.docroot / name).write_text(f"function handle(r)\n{body}\nend\n")
+        if not log:
+            return fetch(server.port, "/" + name)
+        with server.expect_log(log):
+            return fetch(server.port, "/" + name)
+
+    @staticmethod
+    def fingerprint(server):
+        (server.docroot / "fingerprint.lua").write_text(FINGERPRINT)
+        answer = fetch(server.port, "/fingerprint.lua")
+        assert answer.status == 200
+        return answer.text
+
+    @staticmethod
+    def made(server):
+        return int(re.search(r"LuapoolMade: (\d+)", fetch(server.port, "/server-status?auto").text)[1])
+
+    @pytest.mark.parametrize("deed", HARMLESS)
+    def test_leaves_no_trace_and_keeps_the_vm(self, server, deed):
+        clean = self.fingerprint(server)
+        made = self.made(server)
+        self.run(server, HARMLESS[deed], log="LP001" if "error" in deed else None)
+        assert self.fingerprint(server) == clean
+        assert self.made(server) == made
+
+    @pytest.mark.parametrize("deed", COSTLY)
+    def test_leaves_no_trace_at_the_price_of_a_vm(self, server, deed):
+        clean = self.fingerprint(server)
+        made = self.made(server)
+        assert self.run(server, COSTLY[deed]).status == 200
+        assert self.fingerprint(server) == clean
+        assert self.made(server) == made + 1
+
+    def test_file_locals_and_upvalues_are_fresh(self, server):
+        (server.docroot / "count.lua").write_text(
+            "local n = 0\nlocal t = {}\nfunction handle(r) n = n + 1; t[#t + 1] = n; r:puts(n, ' ', #t) end\n")
+        assert [fetch(server.port, "/count.lua").text for _ in range(3)] == ["1 1"] * 3
+
+    def test_required_modules_run_anew(self, server):
+        (server.docroot / "counter.lua").write_text(
+            "local M = {n = 0}\nruns = (runs or 0) + 1\nfunction M.up() M.n = M.n + 1 return M.n end\nreturn M\n")
+        (server.docroot / "uses.lua").write_text(
+            "local c = require 'counter'\nfunction handle(r)\n"
+            "assert(c == require 'counter' and package.loaded.counter == c)\n"
+            "c.up() r:puts(c.up(), ' ', runs) end\n")
+        assert [fetch(server.port, "/uses.lua").text for _ in range(3)] == ["2 1"] * 3
+
+    def test_a_module_can_run_twice_in_one_use(self, server):
+        (server.docroot / "twice.lua").write_text("local e = _ENV\nlocal n = 0\nreturn function() n = n + 1 return n end\n")
+        text = self.run(server, "local a = require 'twice'; package.loaded.twice = nil\n"
+                                "local b = require 'twice'\nr:puts(a(), a(), b(), tostring(a == b))", "again.lua").text
+        assert text == "121false"
+
+    def test_random_numbers_are_not_those_of_the_seed(self, server):
+        seeded = "math.randomseed(42) r:puts(math.random(1 << 40), ' ', math.random(1 << 40))"
+        first = self.run(server, seeded).text
+        assert self.run(server, seeded, "dirty2.lua").text == first
+        follow = "r:puts(math.random(1 << 40))"
+        assert len({self.run(server, seeded) and self.run(server, follow, "next.lua").text for _ in range(4)}) == 4
+
+    def test_forgotten_files_are_flushed_and_closed(self, server):
+        target = server.docroot / "out.txt"
+        target.write_text("")
+        target.chmod(0o666)
+        self.run(server, f"local f = io.open('{target}', 'w'); f:write('written')")
+        assert target.read_text() == "written"
+
+    def test_finalizers_run_before_the_next_use(self, server):
+        target = server.docroot / "final.txt"
+        target.write_text("")
+        target.chmod(0o666)
+        self.run(server, "kept = setmetatable({}, {__gc = function()\n"
+                         f"local f = io.open('{target}', 'w') f:write(tostring(secret)) f:close() end}})\nsecret = 'mine'")
+        assert target.read_text() == "mine"
+
+    def test_a_kept_request_and_its_tables_are_gone(self, server):
+        self.run(server, "kept = r; headers = r.headers_in; string.kept = r")
+        assert self.run(server, "r:puts(tostring(kept), tostring(headers), tostring(string.kept))").text == "nilnilnil"
+
+
+class TestLooksLikePlainLua:
+    """What a script observes of the standard environment is what Lua's manual says."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=2, prefork=1)
+
+    TRUTHS = r"""
+        _G == _ENV
+        _G._G == _G
+        rawget(_G, "print") == print
+        rawget(_G, "_G") == _G
+        string == require "string"
+        string == package.loaded.string
+        package.loaded._G == _G
+        require "_G" == _G
+        _VERSION == "Lua 5.4"
+        rawequal(string, rawget(_G, "string"))
+        rawget(string, "upper") == string.upper
+        ("x"):upper() == "X"
+        getmetatable(_G) == nil
+        getmetatable(string) == nil
+        getmetatable("").__index == string
+        next({}) == nil
+        (pairs({})) == next
+        select("#", pairs({})) == 3
+        rawlen(string) == 0
+        #string == 0
+        #package.searchers == 4
+        type(package.searchers[1]) == "function"
+        next(string) ~= nil
+        next(_G) ~= nil
+        (function() local n = 0 for k in pairs(string) do n = n + 1 end return n end)() == 17
+        (function() for k, v in pairs(_G) do if k == "print" then return v == print end end end)()
+        (function() for k, v in next, math do if k == "pi" then return v == math.pi end end end)()
+        (function() string.title = 1; return ("x").title == 1 and string.title == 1 end)()
+        (function() string.upper = nil; return string.upper == nil and ("x").upper == nil end)()
+        (function() print = 1; print = nil; return print == nil and rawget(_G, "print") == nil end)()
+        (function() x = 1; x = nil; return x == nil and rawget(_G, "x") == nil end)()
+        (function() local n = 0; setmetatable(_G, {__newindex = function(t, k, v) n = n + 1 rawset(t, k, v) end}); y = 1; y = 2; return n == 1 and rawget(_G, "y") == 2 and print ~= nil end)()
+        (function() setmetatable(_G, {__index = function(_, k) return "no " .. k end}); return nope == "no nope" end)()
+        (function() local m = {}; return setmetatable(string, m) == string and getmetatable(string) == m end)()
+        not pcall(setmetatable, setmetatable({}, {__metatable = 1}), {})
+        getmetatable(setmetatable({}, {__metatable = 1})) == 1
+        (function() local e = {}; load("a = 1", "c", "t", e)(); return e.a == 1 and a == nil end)()
+        (function() load("b = 1")(); return b == 1 end)()
+        load("return _ENV")() == _ENV
+        (function() local _ENV <const> = {x = 1}; return x == 1 end)()
+        (function() package.path = "x"; return package.path == "x" end)()
+        (function() package.loaded.foo = 7; return require "foo" == 7 end)()
+        (function() package.preload.bar = function(n, d) return n .. d end; return require "bar" == "bar:preload:" end)()
+        select(2, pcall(require, "no.such")):find("module 'no.such' not found:\n\tno field package.preload['no.such']\n\tno file '", 1, true) == 1
+        (function() package.preload.t = function() end; return require "t" == true and package.loaded.t == true end)()
+        (function() for k, v in pairs(package.loaded) do if k == "string" then return v == string end end end)()
+        (function() table.insert(package.searchers, function() return function() return 9 end end); return #package.searchers == 5 and require "q" == 9 end)()
+        select("#", xpcall(error, function(m) return m, 2 end, 1)) == 2
+        xpcall(error, debug.traceback, 5) == false
+        select(2, xpcall(function() error("e", 0) end, function(m) return m .. "!" end)) == "e!"
+        select(2, pcall(xpcall)):find("bad argument #2 to 'xpcall'", 1, true) == 1
+        select(2, coroutine.resume(coroutine.create(function(a) return a end), 3)) == 3
+        coroutine.wrap(function(a) local b = coroutine.yield(a + 1) return b end)(1) == 2
+        select(2, pcall(coroutine.wrap(function() error({}) end))) ~= nil
+        select(2, pcall(coroutine.wrap(function() error("x", 0) end))):find("x$") ~= nil
+        (function() local f = coroutine.wrap(function() end) f() return select(2, pcall(f)):find("cannot resume dead coroutine") end)() ~= nil
+        coroutine.isyieldable() == false
+        select(2, coroutine.running()) == true
+        coroutine.close(coroutine.create(print)) == true
+        (function() local c = coroutine.create(function() coroutine.yield() end) coroutine.resume(c) return coroutine.close(c) and coroutine.status(c) == "dead" end)()
+        (function() local done; do local x <close> = setmetatable({}, {__close = function() done = 1 end}) end return done == 1 end)()
+        (function() local ok, e = pcall(setmetatable, 1, {}) return e:find("bad argument #1 to 'setmetatable'", 1, true) end)() == 1
+        (function() local ok, e = pcall(next, {}, "nokey") return not ok end)()
+        (function() local t = setmetatable({}, {__pairs = function() return function() end, 1, 2 end}); return select(3, pairs(t)) == 2 end)()
+        (function() local r = {} for k in string.gmatch("a b", "%a") do r[#r + 1] = k end return #r == 2 end)()
+        collectgarbage("count") > 0
+        collectgarbage() == 0
+        collectgarbage("step") ~= nil
+        collectgarbage("isrunning")
+        tostring(io.stdout):find("^file %(") == 1
+        io.type(io.stdout) == "file"
+        io.output() == io.stdout
+        (function() local f = io.tmpfile() f:write("ab\n") f:seek("set") return f:read("l") == "ab" and f:close() end)()
+        math.type(3) == "integer"
+        math.random(5) <= 5
+        os.getenv("NOPE") == nil
+        os.setlocale("C") == "C"
+        os.setlocale("xx") == nil
+        math.randomseed(1) == nil or true
+        debug.getinfo(1, "l").currentline > 0
+        type(debug.traceback()) == "string"
+        apache2.OK == 0
+        require "apache2" == apache2
+        apache2.HTTP_NOT_FOUND == 404
+        apache2.DECLINED == -1
+    """
+
+    def test_truths(self, server):
+        lies = []
+        for n, truth in enumerate(self.TRUTHS.strip().splitlines()):
+            (server.docroot / f"truth{n}.lua").write_text(f"function handle(r)\nr:puts(tostring({truth.strip()}))\nend\n")
+            answer = fetch(server.port, f"/truth{n}.lua")
+            if answer.text != "true":
+                lies.append((truth, answer.status, answer.text))
+        assert not lies
