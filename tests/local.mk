@@ -2,13 +2,14 @@
 include tests/unit/local.mk
 include tests/lint/local.mk
 include tests/fuzz/local.mk
+include tests/common/local.mk
 
 # The servers' tests run the staged files, under each MPM. PYTEST_FLAGS narrows them:
 #   make check-servers PYTEST_FLAGS="--mpm=event -k hello"
 pytest_env = PYTHONDONTWRITEBYTECODE=1 INTERPOOL_STAGE=$(abs_builddir)/stage \
   INTERPOOL_MODULEDIR=$(abs_builddir)/stage$(moduledir) INTERPOOL_HTTPD=$(HTTPD) \
   INTERPOOL_APXS=$(APXS) $(SANITIZE_ENV)
-check-servers: stage.stamp
+check-servers: stage.stamp $(check_LTLIBRARIES)
 	$(pytest_env) $(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST_FLAGS) $(srcdir)/tests
 check-local: check-servers
 .PHONY: check-servers

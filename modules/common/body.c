@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <http_config.h>
+#include <http_core.h>
 #include <http_protocol.h>
 #include <util_filter.h>
 
@@ -111,11 +111,24 @@ static body_error error_of(const request_rec *r, apr_status_t rv)
     return BODY_FAILED;
 }
 
-/* Gets more into the empty brigade. A filter that returns nothing where it should block has failed:
- * httpd's own does that when the body is malformed and a response has begun. */
+/* When a body is malformed or larger than LimitRequestBody, httpd's own filter ends the response
+ * with an error. Once a response has begun nothing but that end tells: the call succeeds, and the
+ * brigade holds what the filter choked on as if it were data. */
+static body_error error_of_ended_response(const body_reader *b)
+{
+    apr_off_t most = ap_get_limit_req_body(b->r);
+    apr_off_t length = 0;
+
+    apr_brigade_length(b->bb, 0, &length);
+    return most > 0 && b->taken + length > most ? BODY_TOO_LARGE : BODY_BAD_FRAMING;
+}
+
+/* Gets more into the empty brigade. A filter that returns nothing where it should block has failed.
+ */
 static body_error fetch(body_reader *b, apr_size_t wanted)
 {
     request_rec *r = b->r;
+    int ended_before = r->eos_sent;
     apr_status_t rv;
 
     if (b->limit > 0 && (apr_off_t)wanted > b->limit - b->taken)
@@ -123,6 +136,8 @@ static body_error fetch(body_reader *b, apr_size_t wanted)
     rv = ap_get_brigade(r->input_filters, b->bb, AP_MODE_READBYTES, APR_BLOCK_READ, wanted);
     if (rv != APR_SUCCESS)
         return fail(b, error_of(r, rv));
+    if (r->eos_sent && !ended_before)
+        return fail(b, error_of_ended_response(b));
     if (APR_BRIGADE_EMPTY(b->bb))
         return fail(b, BODY_FAILED);
     return BODY_OK;
