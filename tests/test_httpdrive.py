@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver against a server that misbehaves: every request has one outcome and is counted exactly."""
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from badserver import BadServer
+
+DRIVER = Path(os.environ.get("INTERPOOL_STAGE", "stage")) / "usr/local/bin/httpdrive"
+
+
+@pytest.fixture
+def bad():
+    with BadServer() as server:
+        yield server
+
+
+def check_laws(result):
+    """What holds for every run whatever happened."""
+    requests, outcomes = result["requests"], result["outcomes"]
+    assert requests["started"] == sum(outcomes.values()) + requests["in_flight"]
+    assert requests["conserved"] is True
+    assert requests["ok"] == outcomes["ok"]
+    assert requests["failed"] == sum(outcomes.values()) - outcomes["ok"]
+    answered = sum(outcomes[name] for name in ("ok", "status", "length-mismatch", "body-mismatch"))
+    assert sum(result["status"].values()) == answered
+    timed_out = sum(count for name, count in outcomes.items() if name.startswith("timeout-"))
+    assert result["latency_ns"]["response"]["count"] == answered + timed_out
+    connections = result["connections"]
+    assert connections["carried"] + connections["opened"] == connections["closed"] + connections["alive"]
+    assert connections["opened"] <= connections["attempts"]
+    for histogram in result["histograms"].values():
+        if isinstance(histogram, dict):
+            assert sum(count for _, count in histogram["buckets"]) == histogram["count"]
+    seconds = result["series"]["seconds"]
+    assert sum(second["completed"] for second in seconds) == sum(outcomes.values())
+    assert sum(second["failed"] for second in seconds) == requests["failed"]
+
+
+def drive(*arguments, code=0, **options):
+    """Runs the driver and returns its JSON; the exit code has to be `code` (None: any)."""
+    done = subprocess.run([DRIVER, "--json", "-", "-q", *map(str, arguments)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=60, **options)
+    assert "Sanitizer" not in done.stderr, done.stderr
+    assert code is None or done.returncode == code, (done.returncode, done.stdout[-2000:], done.stderr)
+    result = json.loads(done.stdout)
+    check_laws(result)
+    return result
+
+
+def text(*arguments, code=0, **options):
+    """Runs the driver and returns what it prints on both streams."""
+    done = subprocess.run([DRIVER, "-q", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=60, **options)
+    assert done.returncode == code, (done.returncode, done.stdout)
+    return done.stdout
+
+
+def failures(result):
+    return {name: count for name, count in result["outcomes"].items() if count and name != "ok"}
+
+
+# path, body length: all of these are good answers
+GOOD = [("/ok", 12), ("/chunked-one", 12), ("/chunked-two", 12), ("/chunked-trailers", 12), ("/dribble", 12),
+        ("/nospace", 12), ("/lowercase", 12), ("/zero", 0), ("/empty204", 0), ("/unchanged304", 0), ("/interim", 12),
+        ("/foreign", 12), ("/http10", 12), ("/http10-alive", 12), ("/close-delimited", 22), ("/same-lengths", 12),
+        ("/long-line", 12), ("/large?n=300000", 300000)]
+
+
+@pytest.mark.parametrize("path,length", GOOD, ids=[path for path, _ in GOOD])
+@pytest.mark.parametrize("keepalive", [[], ["--no-keepalive"]], ids=["keepalive", "new"])
+def test_good_answers_are_taken_whole(bad, path, length, keepalive):
+    result = drive("-n", 60, "-c", 3, "-j", 2, *keepalive, bad.url + path)
+    assert failures(result) == {}
+    assert result["bytes"]["body"] == 60 * length
+    assert bad.requests[path.partition("?")[0]] == 60
+    assert result["connections"]["opened"] == bad.connections
+
+
+# path, outcome of each of the requests, what the keep-alive connection count tells
+BROKEN = [("/short", "short-body"), ("/short-head", "short-body"), ("/short-chunk", "short-body"),
+          ("/reset?n=1", "reset-before-answer"), ("/reset-in", "reset-in-answer"), ("/closed", "closed-before-answer"),
+          ("/error500", "status"), ("/garbage", "bad-head"), ("/two-lengths", "bad-head"),
+          ("/endless-head", "head-too-long"), ("/bad-chunk", "bad-chunk"), ("/excess", "excess-bytes")]
+
+
+@pytest.mark.parametrize("path,outcome", BROKEN, ids=[path for path, _ in BROKEN])
+@pytest.mark.parametrize("keepalive", [[], ["--no-keepalive"]], ids=["keepalive", "new"])
+def test_every_broken_answer_is_counted_once(bad, path, outcome, keepalive):
+    result = drive("-n", 30, "-c", 3, *keepalive, bad.url + path, code=1)
+    assert failures(result) == {outcome: 30}
+    assert bad.requests[path.partition("?")[0]] == 30
+
+
+def test_lengths_may_vary(bad):
+    result = drive("-n", 100, "-c", 5, bad.url + "/vary")
+    assert failures(result) == {}
+    assert result["bytes"]["body"] == 50 * 10 + 50 * 11
+
+
+def test_verify_length_finds_other_lengths(bad):
+    result = drive("-n", 100, "--verify", "length", bad.url + "/wrong-length?n=10", code=1)
+    assert failures(result) == {"length-mismatch": 10}
+
+
+def test_verify_first_finds_other_bodies(bad):
+    result = drive("-n", 100, "-c", 4, "-j", 2, "--verify", "first", bad.url + "/wrong-body?n=10", code=1)
+    assert failures(result) == {"body-mismatch": 10}
+
+
+def test_verify_file_compares_every_byte(bad, tmp_path):
+    (tmp_path / "hello").write_bytes(b"Hello World!")
+    result = drive("-n", 50, "--verify", tmp_path / "hello", bad.url + "/wrong-body?n=5", code=1)
+    assert failures(result) == {"body-mismatch": 10}
+    result = drive("-n", 50, "--verify", tmp_path / "hello", bad.url + "/wrong-length?n=5", code=1)
+    assert failures(result) == {"length-mismatch": 10}
+    drive("-n", 50, "--verify", tmp_path / "hello", bad.url + "/dribble")
+
+
+def test_half_of_the_answers_are_errors(bad):
+    result = drive("-n", 100, "-c", 4, bad.url + "/half500", code=1)
+    assert failures(result) == {"status": 50}
+    assert result["status"] == {"200": 50, "500": 50}
+
+
+def test_expect_says_which_statuses_are_good(bad):
+    drive("-n", 20, "--expect", "200,5xx", bad.url + "/half500")
+    result = drive("-n", 20, "--expect", "500", bad.url + "/ok", code=1)
+    assert failures(result) == {"status": 20}
+    drive("-n", 20, "--max-fail", 10, bad.url + "/half500")
+
+
+def test_silent_close_reopens_and_loses_nothing(bad):
+    result = drive("-n", 100, "-c", 4, bad.url + "/closes-after?n=5")
+    assert failures(result) == {}
+    assert bad.requests["/closes-after"] == 100
+    assert result["connections"]["opened"] == bad.connections >= 20
+
+
+def test_request_on_a_dropped_connection_is_resent_and_counted_apart(bad):
+    result = drive("-n", 100, "-c", 1, bad.url + "/drops-after?n=9")
+    assert failures(result) == {}
+    assert result["requests"]["resent"] == 11
+    assert bad.requests["/drops-after"] == 100 + 11
+
+
+def test_dropped_requests_are_failures_when_they_may_not_be_resent(bad):
+    result = drive("-n", 100, "--no-resend", bad.url + "/drops-after?n=9", code=1)
+    assert failures(result) == {"reused-closed": 10}
+    result = drive("-n", 100, "--body", "x", bad.url + "/drops-after?n=9", code=1)
+    assert failures(result) == {"reused-closed": 10}
+
+
+def test_announced_close_is_no_failure(bad):
+    result = drive("-n", 100, bad.url + "/says-close-after?n=10")
+    assert failures(result) == {}
+    assert result["requests"]["resent"] == 0
+    assert result["connections"]["opened"] == 10 == bad.connections
+    assert result["connections"]["requests_each"] == {"min": 10, "median": 10, "max": 10}
+
+
+def test_resets_on_reused_connections_are_resent(bad):
+    result = drive("-n", 90, bad.url + "/reset?n=10")
+    assert failures(result) == {}
+    assert result["requests"]["resent"] == bad.requests["/reset"] - 90 > 0
+
+
+@pytest.mark.parametrize("path,outcome", [("/never", "timeout-answer"), ("/stall-in", "timeout-body")])
+def test_timeouts_are_counted_and_stay_in_the_histogram(bad, path, outcome):
+    result = drive("-n", 4, "-c", 2, "-s", "300ms", bad.url + path, code=1)
+    assert failures(result) == {outcome: 4}
+    assert 0.3e9 <= result["latency_ns"]["response"]["min"]
+    assert result["latency_ns"]["response"]["max"] < 30e9
+
+
+def test_one_hanging_request_does_not_stop_the_others(bad):
+    result = drive("-n", 200, "-c", 4, "-s", "1", bad.url + "/hang-once", code=1)
+    assert failures(result) == {"timeout-answer": 1}
+    assert result["outcomes"]["ok"] == 199
+    assert result["latency_ns"]["response"]["max"] >= 1e9
+
+
+def test_one_stall_is_seen_as_one_slow_request(bad):
+    result = drive("-n", 100, bad.url + "/stall-once?n=0.5")
+    slow = [count for index, count in result["histograms"]["response"]["buckets"]
+            if bucket_low(index, result["histograms"]["sub_buckets"]) > 400e6]
+    assert slow == [1]
+
+
+def bucket_low(index, sub):
+    shift = max(index // sub - 1, 0)
+    return index if index < 2 * sub else (index - shift * sub) << shift
+
+
+def test_time_limit_ends_on_a_silent_server(bad):
+    result = drive("-t", "0.5", "-c", 3, "--drain", "0.2", bad.url + "/never", code=1)
+    assert result["requests"]["in_flight"] == 3 == result["requests"]["started"]
+    assert result["requests"]["oldest_in_flight_seconds"] >= 0.5
+    assert 0.4 < result["seconds"] < 5
+
+
+def test_drain_waits_for_answers_under_way(bad):
+    result = drive("-t", "0.2", "-c", 2, "--drain", 10, bad.url + "/slow?n=0.5")
+    assert result["requests"]["started"] == result["requests"]["ok"] == 2
+    assert result["requests"]["completed_in_time"] == 0
+
+
+@pytest.mark.parametrize("n,c,j", [(1, 1, 1), (7, 10, 3), (1000, 10, 3), (999, 32, 2), (64, 64, 4)])
+def test_n_is_exact(bad, n, c, j):
+    result = drive("-n", n, "-c", c, "-j", j, bad.url + "/ok")
+    assert result["requests"]["started"] == result["requests"]["ok"] == n == bad.requests["/ok"]
+    assert result["connections"]["opened"] == bad.connections <= c
+
+
+def test_whichever_of_n_and_t_comes_first(bad):
+    assert drive("-n", 10, "-t", 30, bad.url + "/ok")["requests"]["started"] == 10
+    assert drive("-t", 30, "-n", 10, bad.url + "/ok")["requests"]["started"] == 10
+    result = drive("-n", 10 ** 9, "-t", "0.3", "-c", 2, bad.url + "/ok")
+    assert result["requests"]["started"] == bad.requests["/ok"] - 20
+    assert 0.29 < result["seconds"] < 0.31
+
+
+def test_warmup_is_not_part_of_the_result(bad):
+    result = drive("-n", 50, "-c", 2, "--warmup", "30r", bad.url + "/ok")
+    assert result["requests"]["started"] == 50
+    assert result["warmup"]["started"] >= 30
+    assert bad.requests["/ok"] == 50 + result["warmup"]["started"]
+    assert result["connections"]["carried"] == 2 and result["connections"]["opened"] == 0
+    result = drive("-n", 50, "-c", 2, "--warmup", "0.2s", bad.url + "/ok")
+    assert result["warmup"]["seconds"] >= 0.2 and result["requests"]["started"] == 50
+    result = drive("-n", 50, "-c", 3, "--warmup", "auto", bad.url + "/ok")
+    assert result["warmup"]["started"] >= 3 and result["warmup"]["seconds"] >= 1
+
+
+def test_new_connection_for_each_request(bad):
+    result = drive("-n", 60, "-c", 4, "--no-keepalive", bad.url + "/ok")
+    assert result["connections"]["opened"] == result["connections"]["closed"] == 60 == bad.connections
+
+
+def test_requests_per_connection(bad):
+    result = drive("-n", 60, "-c", 2, "--per-connection", 10, bad.url + "/ok")
+    assert result["connections"]["opened"] == 6 == bad.connections
+
+
+def test_tally_counts_the_values_of_a_header(bad):
+    result = drive("-n", 90, "-c", 3, "--tally", "x-worker", bad.url + "/tally?n=3")
+    assert result["tally"] == {"header": "x-worker", "values": {"0": 30, "1": 30, "2": 30}}
+
+
+def test_head_is_answered_without_a_body(bad):
+    result = drive("-n", 20, "-i", bad.url + "/ok")
+    assert result["bytes"]["body"] == 0 and failures(result) == {}
+
+
+def test_open_loop_keeps_its_rate(bad):
+    result = drive("--rate", 200, "-t", 2, "-c", 8, bad.url + "/ok", code=None)
+    loop = result["open_loop"]
+    assert loop["scheduled"] == 400 == loop["sent"] + loop["unsent"]
+    assert loop["sent"] == result["requests"]["started"] == bad.requests["/ok"]
+
+
+def test_open_loop_with_a_slow_server_says_what_it_could_not_send(bad):
+    result = drive("--rate", 100, "-t", 1, "-c", 2, bad.url + "/slow?n=0.1", code=0)
+    loop = result["open_loop"]
+    assert loop["scheduled"] == 100 and loop["unsent"] > 50 and loop["late"] > 0
+    assert result["latency_ns"]["response"]["max"] > 2 * result["latency_ns"]["service"]["max"]
+
+
+def test_open_loop_sends_exactly_n(bad):
+    result = drive("--rate", 500, "-n", 100, "-c", 50, "-j", 3, "--poisson", bad.url + "/ok")
+    assert result["requests"]["ok"] == 100 == bad.requests["/ok"]
+
+
+def test_closed_port_ends_with_a_clear_error():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
+        result = drive("-n", 5, "-c", 1, url, code=3)
+        assert failures(result) == {"refused": 5}
+        assert result["errors"] == [{"outcome": "refused", "errno": "ECONNREFUSED", "reason": "Connection refused",
+                                     "count": 5}]
+        before = time.monotonic()
+        result = drive("-n", 1000000, "-c", 4, url, code=3)
+        assert time.monotonic() - before < 30
+        assert result["requests"]["started"] < 200, "it waits between attempts"
+        assert result["ended_by"] == "no connection could be made"
+        assert "HD051: nothing could connect" in text("-n", 2, url, code=3)
+
+
+def test_interrupt_prints_the_report(bad):
+    process = subprocess.Popen([DRIVER, "--json", "-", "-q", "-t", "60", "-c", "2", bad.url + "/ok"],
+                               stdout=subprocess.PIPE, text=True)
+    while not bad.requests["/ok"]:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    result = json.loads(out)
+    check_laws(result)
+    assert result["requests"]["ok"] > 0 and result["ended_by"] == "interrupted"
+
+
+def test_too_few_descriptors_are_named_before_the_start(bad):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    out = text("-n", 1000, "-c", 100, bad.url + "/ok", code=2, preexec_fn=limit)
+    assert "HD003" in out and "ulimit -n" in out
+    assert bad.connections == 0
+
+
+def test_ipv6_and_unix_sockets(tmp_path):
+    with BadServer(host="::1") as six:
+        drive("-n", 20, six.url + "/ok")
+        assert six.requests["/ok"] == 20
+    with BadServer(path=str(tmp_path / "socket")) as local:
+        drive("-n", 20, f"unix:{tmp_path}/socket:http://localhost/ok")
+        drive("-n", 20, "--unix", tmp_path / "socket", "http://localhost/ok")
+        assert local.requests["/ok"] == 40
+
+
+def test_usage_errors_name_the_option():
+    assert "-n: 'many' is not a count" in text("-n", "many", "http://127.0.0.1/", code=2)
+    assert "--rat is not an option" in text("--rat", "5", "http://127.0.0.1/", code=2)
+    assert "the URL is missing" in text("-n", "5", code=2)
+    assert "port" in text("http://127.0.0.1:99999/", code=2)
+    assert "HD010" in text("http://no-such-host.invalid/", code=2)
+
+
+def test_text_report_has_abs_names(bad):
+    out = text("-n", 100, "-c", 4, bad.url + "/ok")
+    for name in ("Server Software:        bad/1.0", "Complete requests:      100", "Failed requests:        0",
+                 "Requests per second:", "Time per request:", "Transfer rate:", "Concurrency Level:      4",
+                 "HTML transferred:       1200 bytes"):
+        assert name in out
+    assert "started 100 = ok 100 + in flight 0" in out
+
+
+def test_server_cpu_and_memory_are_measured(bad):
+    result = drive("-n", 300, "-c", 2, "--server-pid", os.getpid(), bad.url + "/ok")
+    server = result["server"]
+    assert server["cpu_seconds"] > 0 and server["pss_bytes"] > 1000000 and server["processes"] >= 1
+    assert "no such process" in text("--server-pid", 2 ** 22 + 1, bad.url + "/ok", code=2)
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))
