@@ -34,3 +34,27 @@ check_PROGRAMS += %D%/test_form
 %C%_test_form_SOURCES = %D%/test_form.c %D%/unit.h
 %C%_test_form_CPPFLAGS = $(unit_apr_cppflags)
 %C%_test_form_LDADD = $(unit_apr_libs)
+
+# bench/httpdrive: needs neither APR nor httpd.
+unit_hd_cppflags = $(unit_cppflags) -D_GNU_SOURCE
+unit_hd_libs = bench/httpdrive/libhttpdrive.la $(CMOCKA_LIBS) $(SSL_LIBS) $(ZLIB_LIBS) -lm -lpthread
+
+check_PROGRAMS += %D%/test_hd_response
+%C%_test_hd_response_SOURCES = %D%/test_hd_response.c
+%C%_test_hd_response_CPPFLAGS = $(unit_hd_cppflags)
+%C%_test_hd_response_LDADD = $(unit_hd_libs)
+
+check_PROGRAMS += %D%/test_hd_hist
+%C%_test_hd_hist_SOURCES = %D%/test_hd_hist.c
+%C%_test_hd_hist_CPPFLAGS = $(unit_hd_cppflags)
+%C%_test_hd_hist_LDADD = $(unit_hd_libs)
+
+check_PROGRAMS += %D%/test_hd_pace
+%C%_test_hd_pace_SOURCES = %D%/test_hd_pace.c
+%C%_test_hd_pace_CPPFLAGS = $(unit_hd_cppflags)
+%C%_test_hd_pace_LDADD = $(unit_hd_libs)
+
+check_PROGRAMS += %D%/test_hd_options
+%C%_test_hd_options_SOURCES = %D%/test_hd_options.c
+%C%_test_hd_options_CPPFLAGS = $(unit_hd_cppflags)
+%C%_test_hd_options_LDADD = $(unit_hd_libs)
