@@ -246,7 +246,7 @@ def test_new_connection_for_each_request(bad):
 
 
 def test_requests_per_connection(bad):
-    result = drive("-n", 60, "-c", 2, "--per-connection", 10, bad.url + "/ok")
+    result = drive("-n", 60, "--per-connection", 10, bad.url + "/ok")
     assert result["connections"]["opened"] == 6 == bad.connections
 
 

@@ -4,22 +4,30 @@
 
 #include <math.h>
 
-/* The next byte sequence of a UTF-8 text that is valid; 0 when it is not. */
+/* Bytes of the UTF-8 sequence that begins with this byte; 0: none does. */
+static int sequence_length(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first >= 0xc2 && first < 0xe0)
+        return 2;
+    if ((first & 0xf0) == 0xe0)
+        return 3;
+    return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+/* The length of the valid UTF-8 sequence at s; 0 when there is none. */
 static int utf8_length(const unsigned char *s)
 {
-    int n = *s < 0x80                 ? 1
-            : *s >= 0xc2 && *s < 0xe0 ? 2
-            : (*s & 0xf0) == 0xe0     ? 3
-            : *s >= 0xf0 && *s < 0xf5 ? 4
-                                      : 0;
+    int n = sequence_length(*s);
 
     for (int i = 1; i < n; i++) {
         if ((s[i] & 0xc0) != 0x80)
             return 0;
     }
-    if (n == 3 && ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f)))
-        return 0;
-    if (n == 4 && ((*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f)))
+    /* Overlong forms, surrogates, and what lies beyond Unicode. */
+    if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
+        (*s == 0xf4 && s[1] > 0x8f))
         return 0;
     return n;
 }

@@ -274,14 +274,12 @@ static bool short_options(struct parser *p, const char *letters)
     return true;
 }
 
-/* What no single option can know. */
+/* Options that contradict each other. */
 static bool check_whole(struct parser *p)
 {
-    struct options *o = p->options;
+    const struct options *o = p->options;
     int bodies = !!o->post_file + !!o->put_file + !!o->body;
 
-    if (o->help || o->version)
-        return true;
     if (!o->url && !o->urls_file)
         return complain(p, "the URL is missing; --help lists all options");
     if (bodies > 1)
@@ -292,6 +290,12 @@ static bool check_whole(struct parser *p)
         return complain(p, "--poisson needs --rate");
     if (o->unix_path && o->proxy)
         return complain(p, "--unix and --proxy exclude each other");
+    return true;
+}
+
+/* Defaults that depend on other options. */
+static void complete(struct options *o)
+{
     if (o->ab && !o->keepalive_asked)
         o->keepalive = false;
     if (o->requests == 0 && o->duration == 0)
@@ -300,7 +304,6 @@ static bool check_whole(struct parser *p)
         o->connections = o->requests;
     if (o->threads > o->connections)
         o->threads = o->connections;
-    return true;
 }
 
 bool options_parse(struct options *o, int count, const char *const *arguments, char *error,
@@ -326,5 +329,8 @@ bool options_parse(struct options *o, int count, const char *const *arguments, c
         if (!fine)
             return false;
     }
+    if (o->help || o->version)
+        return true;
+    complete(o);
     return check_whole(&p);
 }

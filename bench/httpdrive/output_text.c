@@ -113,6 +113,18 @@ static void print_throughput(const struct result *r, FILE *out)
             r->seconds > 0 ? (double)s->bytes_received / 1024 / r->seconds : 0);
 }
 
+static void print_errors(const struct stats *s, FILE *out)
+{
+    for (unsigned i = 0; i < s->error_kinds; i++) {
+        const struct error_count *e = &s->errors[i];
+        if (!e->number && !e->reason)
+            continue;
+        fprintf(out, "  %s: %s%s%s, %llu times\n", outcome_name(e->outcome),
+                e->number ? output_errno_name(e->number) : "", e->number ? " " : "",
+                e->number ? strerror(e->number) : e->reason, (unsigned long long)e->count);
+    }
+}
+
 static void print_outcomes(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
@@ -130,14 +142,7 @@ static void print_outcomes(const struct result *r, FILE *out)
             fprintf(out, " %d: %llu", i, (unsigned long long)s->status[i]);
     }
     putc('\n', out);
-    for (unsigned i = 0; i < s->error_kinds; i++) {
-        const struct error_count *e = &s->errors[i];
-        if (!e->number && !e->reason)
-            continue;
-        fprintf(out, "  %s: %s%s%s, %llu times\n", outcome_name(e->outcome),
-                e->number ? output_errno_name(e->number) : "", e->number ? " " : "",
-                e->number ? strerror(e->number) : e->reason, (unsigned long long)e->count);
-    }
+    print_errors(s, out);
     if (s->resent)
         fprintf(out, "Sent again since the server had closed a reused connection: %llu\n",
                 (unsigned long long)s->resent);

@@ -344,31 +344,44 @@ static bool plan_share(struct plan *p, const struct problem *e)
     return true;
 }
 
-bool plan_make(struct plan *p, const struct options *o, char *error, size_t error_size)
+static bool plan_url(struct plan *p, const struct problem *e)
 {
-    const struct problem e = {error, error_size};
+    const struct options *o = &p->options;
+
+    if (o->url && !parse_url(&p->url, o->url, e))
+        return false;
+    if (o->url)
+        url_authority(&p->url, p->authority, sizeof(p->authority));
+    if (o->proxy && p->url.tls)
+        request_make_tunnel(p);
+    return true;
+}
+
+static bool plan_requests(struct plan *p, const struct problem *e)
+{
     struct buffer body = {0};
     bool have_body = false, fine;
 
-    memset(p, 0, sizeof(*p));
-    p->options = *o;
-    fine = plan_share(p, &e) && check_headers(p, &e) && plan_body(p, &body, &have_body, &e);
-    if (fine && o->url) {
-        fine = parse_url(&p->url, o->url, &e);
-        url_authority(&p->url, p->authority, sizeof(p->authority));
-    }
-    if (fine && o->proxy && p->url.tls)
-        request_make_tunnel(p);
-    fine = fine && plan_targets(p, have_body ? &body : NULL, &e) && plan_addresses(p, &e) &&
-           plan_sources(p, &e) && plan_expected(p, &e) && plan_verify(p, &e);
-    p->head_request = strcmp(plan_method(p), "HEAD") == 0;
-    p->may_resend = !p->options.resend_never && idempotent(plan_method(p));
+    fine = plan_body(p, &body, &have_body, e) && plan_targets(p, have_body ? &body : NULL, e);
+    free(body.bytes);
     for (unsigned i = 0; i < p->target_count; i++)
         p->large = p->large || p->targets[i].length > 1200;
-    free(body.bytes);
-    if (!fine)
-        plan_free(p);
+    p->head_request = strcmp(plan_method(p), "HEAD") == 0;
+    p->may_resend = !p->options.resend_never && idempotent(plan_method(p));
     return fine;
+}
+
+bool plan_make(struct plan *p, const struct options *o, char *error, size_t error_size)
+{
+    const struct problem e = {error, error_size};
+
+    memset(p, 0, sizeof(*p));
+    p->options = *o;
+    if (plan_share(p, &e) && check_headers(p, &e) && plan_url(p, &e) && plan_requests(p, &e) &&
+        plan_addresses(p, &e) && plan_sources(p, &e) && plan_expected(p, &e) && plan_verify(p, &e))
+        return true;
+    plan_free(p);
+    return false;
 }
 
 void plan_free(struct plan *p)

@@ -136,39 +136,40 @@ static void settle_first(struct worker *w, struct conn *c, bool answered)
     w->first = NULL;
 }
 
+/* What others see while it runs, and what the series keeps. */
+static void record_progress(struct worker *w, struct conn *c, enum outcome o)
+{
+    if (w->now >= w->second_end && w->phase != PHASE_WARMUP)
+        record_second(w);
+    if (w->second && c->stats == &w->measured) {
+        w->second->completed++;
+        w->second->failed += o != OUTCOME_OK;
+        w->second->bytes += c->response.body;
+    }
+    live_add(&w->live.completed, 1);
+    live_add(&w->live.failed, o != OUTCOME_OK);
+    live_add(&w->live.bytes, c->response.body);
+    if (c->stats == &w->warmup && w->plan->options.warmup_requests)
+        atomic_fetch_add(&w->run->warmed, 1);
+}
+
 void record_end(struct worker *w, struct conn *c, enum outcome o, int number, const char *reason)
 {
     struct stats *s = c->stats;
 
     s->outcomes[o]++;
     s->last_completion = w->now;
-    if (w->now <= w->stop)
-        s->completed_in_time++;
-    if (w->now >= w->second_end && w->phase != PHASE_WARMUP)
-        record_second(w);
-    if (w->second && s == &w->measured) {
-        w->second->completed++;
-        w->second->failed += o != OUTCOME_OK;
-        w->second->bytes += c->response.body;
-    }
-    live_add(&w->live.completed, 1);
-    live_add(&w->live.bytes, c->response.body);
+    s->completed_in_time += w->now <= w->stop;
+    record_progress(w, c, o);
     if (c->has_due && c->sent && c->sent - c->due > LATE)
         s->late++;
-    if (outcome_answered(o)) {
+    if (outcome_answered(o))
         record_answer(w, c, o);
+    /* The age of a request that timed out is the least its response time would have been. */
+    if (outcome_answered(o) || outcome_timed_out(o))
         record_time(w, c, w->now - (c->has_due ? c->due : c->begun));
-    } else if (outcome_timed_out(o)) {
-        /* Its age is the least its response time would have been. */
-        record_time(w, c, w->now - (c->has_due ? c->due : c->begun));
-    }
-    if (o != OUTCOME_OK) {
-        live_add(&w->live.failed, 1);
-        if (o != OUTCOME_STATUS)
-            stats_error(s, o, number, reason, 1);
-    }
-    if (s == &w->warmup && w->plan->options.warmup_requests)
-        atomic_fetch_add(&w->run->warmed, 1);
+    if (o != OUTCOME_OK && o != OUTCOME_STATUS)
+        stats_error(s, o, number, reason, 1);
     if (w->first == c)
         settle_first(w, c, outcome_answered(o));
 }

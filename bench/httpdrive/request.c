@@ -124,34 +124,41 @@ static void add_body_headers(struct buffer *b, const struct options *o, size_t l
     add_default(b, o, "Content-Type", o->content_type ? o->content_type : "text/plain");
 }
 
+static void add_headers(struct buffer *b, const struct plan *p)
+{
+    const struct options *o = &p->options;
+
+    add_default(b, o, "Host", p->authority);
+    add_default(b, o, "User-Agent", "httpdrive/" HTTPDRIVE_VERSION);
+    add_default(b, o, "Accept", "*/*");
+    if (!o->keepalive) {
+        add_default(b, o, "Connection", "close");
+    } else if (o->http10) {
+        add_default(b, o, "Connection", "Keep-Alive");
+    }
+    if (o->auth || *p->url.userinfo)
+        add_basic(b, "Authorization", o->auth ? o->auth : p->url.userinfo);
+    if (o->proxy && o->proxy_auth && !p->tunnel)
+        add_basic(b, "Proxy-Authorization", o->proxy_auth);
+    add_cookies(b, &o->cookies);
+    for (size_t i = 0; i < o->headers.count; i++)
+        buffer_print(b, "%s\r\n", o->headers.items[i]);
+}
+
 void request_make(const struct plan *p, struct target *t, const char *path, size_t path_length,
                   const struct buffer *body)
 {
-    const struct options *o = &p->options;
     const char *slash = *path == '/' ? "" : "/";
     struct buffer b = {0};
 
     buffer_print(&b, "%s ", plan_method(p));
-    if (o->proxy && !p->tunnel)
+    if (p->options.proxy && !p->tunnel)
         buffer_print(&b, "http://%s", p->authority);
-    buffer_print(&b, "%s%.*s HTTP/1.%d\r\n", slash, (int)path_length, path, o->http10 ? 0 : 1);
-    add_default(&b, o, "Host", p->authority);
-    add_default(&b, o, "User-Agent", "httpdrive/" HTTPDRIVE_VERSION);
-    add_default(&b, o, "Accept", "*/*");
-    if (!o->keepalive) {
-        add_default(&b, o, "Connection", "close");
-    } else if (o->http10) {
-        add_default(&b, o, "Connection", "Keep-Alive");
-    }
-    if (o->auth || *p->url.userinfo)
-        add_basic(&b, "Authorization", o->auth ? o->auth : p->url.userinfo);
-    if (o->proxy && o->proxy_auth && !p->tunnel)
-        add_basic(&b, "Proxy-Authorization", o->proxy_auth);
-    add_cookies(&b, &o->cookies);
-    for (size_t i = 0; i < o->headers.count; i++)
-        buffer_print(&b, "%s\r\n", o->headers.items[i]);
+    buffer_print(&b, "%s%.*s HTTP/1.%d\r\n", slash, (int)path_length, path,
+                 p->options.http10 ? 0 : 1);
+    add_headers(&b, p);
     if (body)
-        add_body_headers(&b, o, body->length);
+        add_body_headers(&b, &p->options, body->length);
     buffer_add(&b, "\r\n", 2);
     t->head_length = b.length;
     if (body)
