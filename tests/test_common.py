@@ -3,14 +3,16 @@
 Served by tests/common/mod_commontest.c."""
 import os
 import re
+import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from harness.client import Connection, Truncated, fetch
-from harness.httpd import Sizes
+from harness.httpd import Sizes, has_module, load_module
 
 SHARED_OBJECT = Path(os.environ.get("INTERPOOL_STAGE", "stage")).parent / "tests/common/.libs/mod_commontest.so"
 CONF = f'LoadModule commontest_module "{SHARED_OBJECT}"\n' + "".join(
@@ -227,6 +229,36 @@ class TestReport(CommonServer):
                 assert c.get("/fail?details").status == 500
             else:
                 fetch(server.port, "/fail")
+
+
+def curl_speaks_http2():
+    curl = shutil.which("curl")
+    return bool(curl) and b"HTTP2" in subprocess.run([curl, "--version"], capture_output=True, check=True).stdout
+
+
+@pytest.mark.skipif(not (curl_speaks_http2() and has_module("http2")), reason="needs curl with HTTP/2 and mod_http2")
+class TestHttp2(CommonServer):
+    CONF = CONF + load_module("http2") + "Protocols h2c http/1.1\n"
+
+    def curl(self, server, target, *options, body=b""):
+        """(curl's exit status, the answer's body, its status)"""
+        done = subprocess.run(["curl", "-sS", "--http2-prior-knowledge", "-w", "\n%{http_code}", *options,
+                               server.url + target], input=body, capture_output=True, timeout=60, check=False)
+        text, _, status = done.stdout.decode().rpartition("\n")
+        return done.returncode, text, int(status)
+
+    def test_a_body_of_unknown_length(self, server):
+        body = b"hello" * 50_000
+        assert self.curl(server, "/echo?expected", "-T", "-", body=body) == (0, "1:" + body.decode(), 200)
+        assert self.curl(server, "/echo?expected") == (0, "0:", 200)
+        with server.expect_log("CT001: the request body is larger"):
+            assert self.curl(server, "/echo?limit=3", "-T", "-", body=body)[2] == 413
+
+    def test_a_response_under_way_is_reset(self, server):
+        with server.expect_log("CT002"):
+            assert self.curl(server, "/fail?sent")[0] == 92  # the stream was not closed cleanly
+        with server.expect_log("CT002"):
+            assert self.curl(server, "/fail?written")[2] == 500
 
 
 class TestLogLevel(CommonServer):

@@ -282,7 +282,7 @@ apr_status_t idle_pool_warm(idle_pool *pool)
 {
     for (;;) {
         idle_item *item;
-        int wanted, kept;
+        int wanted;
 
         lock(pool);
         wanted = !pool->closed && pool->existing < pool->limits.min;
@@ -295,11 +295,7 @@ apr_status_t idle_pool_warm(idle_pool *pool)
         if (!item)
             return APR_EGENERAL;
         item->idle_since = pool->limits.idle_timeout > 0 ? wall_clock(pool) : 0;
-        lock(pool);
-        kept = keep(pool, item);
-        unlock(pool);
-        if (!kept)
-            drop(pool, item);
+        idle_pool_give_back(pool, item);
     }
 }
 

@@ -172,7 +172,6 @@ static int echo_whole(request_rec *r, body_reader *b)
 
     if (e != BODY_OK)
         return body_failed(r, e);
-    ap_set_content_length(r, length);
     ap_rwrite(bytes, length, r);
     body_close(b);
     return OK;

@@ -219,6 +219,44 @@ static void says_when_warming_failed(void **state)
     finish(&w);
 }
 
+static void lends_the_newest_idle_item_without_counting_a_use(void **state)
+{
+    world w;
+    idle_item *a;
+    idle_pool_counts before;
+
+    start(state, &w, (idle_pool_limits){.max_idle = 1, .max = 1, .max_uses = 2});
+    assert_null(idle_pool_borrow(w.pool));
+    a = take(&w);
+    assert_null(idle_pool_borrow(w.pool));
+    idle_pool_release(w.pool, a, 1, 0);
+    before = counts_of(&w);
+    assert_ptr_equal(idle_pool_borrow(w.pool), a);
+    assert_int_equal(counts_of(&w).busy, 1);
+    idle_pool_give_back(w.pool, a);
+    assert_int_equal(counts_of(&w).idle, 1);
+    assert_int_equal(counts_of(&w).reset, before.reset);
+    assert_int_equal(counts_of(&w).reused, before.reused);
+    assert_ptr_equal(take(&w), a);
+    idle_pool_release(w.pool, a, 1, 0);
+    assert_int_equal(counts_of(&w).dropped, 1);
+    finish(&w);
+}
+
+static void destroys_a_lent_item_when_it_was_closed_meanwhile(void **state)
+{
+    world w;
+    idle_item *a;
+
+    start(state, &w, (idle_pool_limits){.min = 1, .max_idle = 1, .max = 1});
+    assert_int_equal(idle_pool_warm(w.pool), APR_SUCCESS);
+    a = idle_pool_borrow(w.pool);
+    idle_pool_close(w.pool);
+    assert_int_equal(w.existing, 1);
+    idle_pool_give_back(w.pool, a);
+    finish(&w);
+}
+
 static void expires_the_longest_idle_and_keeps_the_minimum(void **state)
 {
     world w;
@@ -540,6 +578,8 @@ int main(void)
         UNIT_TEST(keeps_no_more_idle_than_allowed),
         UNIT_TEST(warms_up_to_the_minimum),
         UNIT_TEST(says_when_warming_failed),
+        UNIT_TEST(lends_the_newest_idle_item_without_counting_a_use),
+        UNIT_TEST(destroys_a_lent_item_when_it_was_closed_meanwhile),
         UNIT_TEST(expires_the_longest_idle_and_keeps_the_minimum),
         UNIT_TEST(expires_nothing_without_a_timeout),
         UNIT_TEST(gives_a_failed_creation_its_place_back),
