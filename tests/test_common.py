@@ -252,7 +252,7 @@ class TestHttp2(CommonServer):
         assert self.curl(server, "/echo?expected", "-T", "-", body=body) == (0, "1:" + body.decode(), 200)
         assert self.curl(server, "/echo?expected") == (0, "0:", 200)
         with server.expect_log("CT001: the request body is larger"):
-            assert self.curl(server, "/echo?limit=3", "-T", "-", body=body)[2] == 413
+            assert self.curl(server, "/echo?limit=3", "-T", "-", body=b"hello")[2] == 413
 
     def test_a_response_under_way_is_reset(self, server):
         with server.expect_log("CT002"):
