@@ -280,6 +280,11 @@ class TestStatusBoard(CommonServer):
             return {}
         return dict(re.findall(r"^Common(\w+): (.*)$", text, re.M))
 
+    @staticmethod
+    def rows(server):
+        page = fetch(server.port, "/server-status").text.partition("The shared parts")[2].partition("</table>")[0]
+        return sorted(map(int, re.findall(r"<tr><td>(\d+)</td>", page)))
+
     def test_adds_up_and_forgets_dead_children(self, server):
         assert self.status(server) == {"Served": "0", "Longest": "0", "Colour": "red"}
         pids = {}
@@ -301,6 +306,7 @@ class TestStatusBoard(CommonServer):
         os.kill(int(green), signal.SIGKILL)
         self.wait_until(lambda: self.status(server).get("Colour") == "red")
         assert f"<td>{green}</td>" not in fetch(server.port, "/server-status").text
+        self.wait_until(lambda: sorted(server.children()) == self.rows(server))  # its successor has a row (its row)
 
     def test_a_restart_starts_from_nothing(self, server):
         fetch(server.port, "/count?longest=9")

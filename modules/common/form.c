@@ -326,10 +326,12 @@ static form_error read_headers(parser *f, const char *s, const char *end, form_f
     const char *header_end, *next;
 
     while (line_end(s, end, &header_end, &next)) {
+        if ((apr_size_t)(header_end - first) > f->limits.headers)
+            return FORM_FIELD_TOO_LARGE;
         if (header_end == s) {
             field->headers = (form_text){first, s - first};
             *body = next;
-            return field->headers.length > f->limits.headers ? FORM_FIELD_TOO_LARGE : FORM_OK;
+            return FORM_OK;
         }
         while (next < end && (*next == ' ' || *next == '\t'))
             if (!line_end(next, end, &header_end, &next))

@@ -94,6 +94,8 @@ static void forget_response(request_rec *r)
     r->output_filters = r->proto_output_filters;
     r->status = HTTP_OK; /* or httpd takes the failure for one of an ErrorDocument */
     r->status_line = NULL;
+    r->content_encoding = NULL;
+    r->content_languages = NULL;
     apr_table_clear(r->headers_out);
 }
 
