@@ -70,8 +70,8 @@ apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **item);
  * clock when needed. */
 void idle_pool_release(idle_pool *pool, idle_item *item, int healthy, apr_time_t now);
 
-/* For work on an item that is no use of it, such as collecting garbage after the response: takes the
- * newest idle item, or gives NULL at once; and takes it back. Neither counts. */
+/* For work on an item that is no use of it, such as collecting garbage after the response: takes
+ * the newest idle item, or gives NULL at once; and takes it back. Neither counts. */
 idle_item *idle_pool_borrow(idle_pool *pool);
 void idle_pool_give_back(idle_pool *pool, idle_item *item);
 

@@ -41,7 +41,7 @@ static failure no_interpreter(apr_status_t why)
     return f;
 }
 
-static int handler(request_rec *r)
+static int content_handler(request_rec *r)
 {
     const pp_conf *conf;
     const pp_handlers *handlers;
@@ -115,6 +115,6 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_post_config(post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(pp_child_init, NULL, NULL, APR_HOOK_MIDDLE);
-    ap_hook_handler(handler, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_handler(content_handler, NULL, NULL, APR_HOOK_MIDDLE);
     status_board_hook(pp_child_status);
 }
