@@ -20,6 +20,7 @@ APLOG_USE_MODULE(pypool);
 static pp_child child;
 static status_board *board;
 static apr_pool_t *child_pool;
+static pthread_t first_thread; /* the one that child_init ran in */
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 
 #define COLUMN(name, label, field)                                      \
@@ -27,9 +28,13 @@ static pthread_once_t started = PTHREAD_ONCE_INIT;
         name, label, STATUS_SUM, APR_OFFSETOF(pp_counters, field), NULL \
     }
 
+static const char *const gil_words[] = {"main", "shared", "own", "own and shared", NULL};
+
 static const status_column columns[] = {COLUMN("Interpreters", "interpreters", interpreters),
                                         COLUMN("Applications", "applications", applications),
-                                        COLUMN("Requests", "requests", requests),
+                                        {"GIL", "GIL", STATUS_WORD, APR_OFFSETOF(pp_counters, gil), gil_words},
+    COLUMN("Busy", "busy", busy),
+    COLUMN("Requests", "requests", requests),
                                         COLUMN("Failures", "failures", failures),
                                         COLUMN("Waits", "waits", waits),
                                         COLUMN("WaitTimeouts", "wait time-outs", timeouts),
@@ -99,8 +104,9 @@ static apr_status_t end_child(void *unused)
     pthread_t thread;
 
     (void)unused;
-    /* prefork ends a child from its signal handler, perhaps in the middle of Python code. */
-    if (pp_thread_inside() || !child.main)
+    /* prefork ends a child from its signal handler, perhaps in the middle of Python code, perhaps
+     * in a thread that Python code has made. */
+    if (pp_thread_inside() || !pthread_equal(pthread_self(), first_thread))
         return APR_SUCCESS;
     if (pthread_create(&thread, NULL, end_all, NULL))
         return APR_SUCCESS;
@@ -147,6 +153,7 @@ void pp_child_init(apr_pool_t *pchild, server_rec *s)
     child.threaded = child.threads > 1;
     child.counters = status_board_claim(board, &layout, pchild);
     child_pool = pchild;
+    first_thread = pthread_self();
     if (pp_conf_handler_count())
         pthread_once(&started, start);
 }
@@ -157,8 +164,14 @@ pp_child *pp_child_started(void)
     return child.main ? &child : NULL;
 }
 
-void pp_child_count(const failure *f)
+void pp_child_begin(void)
 {
+    pp_count(child.counters->busy);
+}
+
+void pp_child_finish(const failure *f)
+{
+    __atomic_fetch_sub(&child.counters->busy, 1, __ATOMIC_RELAXED);
     pp_count(child.counters->requests);
     if (f->kind)
         pp_count(child.counters->failures);

@@ -13,6 +13,8 @@
 typedef struct pp_counters {
     apr_uint64_t interpreters; /* made, the main one included */
     apr_uint64_t applications; /* groups */
+    apr_uint64_t gil;          /* of the sub-interpreters: 1 = shared, 2 = own, 3 = both */
+    apr_uint64_t busy;         /* requests being served */
     apr_uint64_t requests;     /* served, failed ones included */
     apr_uint64_t failures;     /* handlers that raised or returned what they may not */
     apr_uint64_t waits;        /* for an exclusive interpreter */
@@ -42,8 +44,9 @@ void pp_child_init(apr_pool_t *pchild, server_rec *s);
 /* The child, with Python started; NULL when it could not be. */
 pp_child *pp_child_started(void);
 
-/* After a request: `f` is what went wrong. */
-void pp_child_count(const failure *f);
+/* Around a request: `f` is what went wrong. */
+void pp_child_begin(void);
+void pp_child_finish(const failure *f);
 
 #define pp_count(counter) __atomic_fetch_add(&(counter), 1, __ATOMIC_RELAXED)
 

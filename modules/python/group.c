@@ -226,6 +226,7 @@ static pp_interp *grow(pp_group *group, interp_pool *pool)
     pthread_mutex_lock(&pool->lock);
     if (interp) {
         pp_count(child->counters->interpreters);
+        __atomic_fetch_or(&child->counters->gil, pool->own_gil ? 2 : 1, __ATOMIC_RELAXED);
         interp->busy = 1;
         for (i = 0; pool->members[i]; i++)
             ;
@@ -283,7 +284,8 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
     /* Raised before looking: who releases after the look sees it, and signals when we wait. */
     __atomic_add_fetch(&pool->waiting, 1, __ATOMIC_SEQ_CST);
     failures = pool->failures;
-    while (!(*interp = take_free(pool)) && pool->failures == failures && !late) {
+    while (!(*interp = take_free(pool)) && pool->failures == failures && !late &&
+           pool == __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE)) {
         if (pool->made < pool->most) {
             *interp = grow(group, pool);
             break;
@@ -295,6 +297,8 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
     pthread_mutex_unlock(&pool->lock);
     if (*interp)
         return APR_SUCCESS;
+    if (pool != __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE))
+        return pp_group_acquire(group, wait, interp);
     if (!late)
         return PP_GROUP_FAILED;
     pp_count(counters->timeouts);
@@ -356,7 +360,12 @@ int pp_group_move_to_main(pp_group *group)
     pthread_mutex_lock(&groups_lock);
     target = pool_of_main(pp_child_started()->main);
     pthread_mutex_unlock(&groups_lock);
-    return target && old != target &&
-           __atomic_compare_exchange_n(&group->pool, &old, target, 0, __ATOMIC_SEQ_CST,
-                                       __ATOMIC_SEQ_CST);
+    if (!target || old == target ||
+        !__atomic_compare_exchange_n(&group->pool, &old, target, 0, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
+        return 0;
+    pthread_mutex_lock(&old->lock); /* who waits there has to look here now */
+    pthread_cond_broadcast(&old->changed);
+    pthread_mutex_unlock(&old->lock);
+    return 1;
 }

@@ -25,10 +25,10 @@
 #define RESERVE (4 << 20) /* a few arenas */
 
 static apr_int64_t used, most;
-static int refused;
 static PyMemAllocatorEx next_raw;
 static PyObjectArenaAllocator next_arena;
 static __thread int exempt;
+static __thread int refused; /* something, since pp_memory_begin */
 
 apr_int64_t pp_memory_used(void)
 {
@@ -40,28 +40,33 @@ void pp_memory_exempt(int on)
     exempt += on ? 1 : -1;
 }
 
+void pp_memory_begin(void)
+{
+    refused = 0;
+}
+
 static void count(apr_int64_t bytes)
 {
     __atomic_fetch_add(&used, bytes, __ATOMIC_RELAXED);
 }
 
-/* After a refusal there is a little more, so that the exception can be raised with its traceback;
- * until the memory in use is below the limit again. */
+/* After its first refusal a call may have a little more, so that the exception gets its traceback
+ * and what handles it can run. */
 static int fits(size_t bytes)
 {
     apr_int64_t over;
 
     if (!most || exempt)
         return 1;
-    if (bytes > (size_t)most)
+    if (bytes > (size_t)most) {
+        refused = 1;
         return 0;
-    over = pp_memory_used() + (apr_int64_t)bytes - most;
-    if (over <= 0) {
-        if (__atomic_load_n(&refused, __ATOMIC_RELAXED))
-            __atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
-        return 1;
     }
-    return __atomic_exchange_n(&refused, 1, __ATOMIC_RELAXED) && over <= RESERVE;
+    over = pp_memory_used() + (apr_int64_t)bytes - most;
+    if (over <= 0 || (refused && over <= RESERVE))
+        return 1;
+    refused = 1;
+    return 0;
 }
 
 static void *raw_malloc(void *context, size_t bytes)

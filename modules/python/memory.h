@@ -13,6 +13,9 @@ void pp_memory_start(apr_int64_t limit);
 /* Bytes in use. */
 apr_int64_t pp_memory_used(void);
 
+/* The calling thread begins a call: what an earlier one was refused is forgotten. */
+void pp_memory_begin(void);
+
 /* For the calling thread, nestable: work that must not fail for want of memory, such as making an
  * interpreter or describing a MemoryError. */
 void pp_memory_exempt(int on);

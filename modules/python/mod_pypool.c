@@ -57,6 +57,7 @@ static int content_handler(request_rec *r)
     handlers = pp_conf_handlers(conf, PP_CONTENT, r);
     if (!handlers)
         return DECLINED;
+    pp_child_begin();
     first = APR_ARRAY_IDX(handlers->items, 0, const pp_handler *);
     group = pp_group_of(conf, first, r);
     while (status == PP_RUN_AGAIN) {
@@ -71,7 +72,7 @@ static int content_handler(request_rec *r)
         status = pp_run(interp, group, handlers, conf, r, &f);
         pp_group_release(group, interp);
     }
-    pp_child_count(&f);
+    pp_child_finish(&f);
     return f.kind ? report_failure(r, APLOG_MODULE_INDEX, &f, conf->debug == 1) : status;
 }
 

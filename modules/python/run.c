@@ -164,11 +164,13 @@ static int moved(pp_interp *interp, pp_group *group, pp_call *call, const failur
 }
 
 /* An exception left a handler (`started`) or its import. */
-static int exception(pp_interp *interp, pp_group *group, pp_call *call, int started, failure *f)
+static int exception(pp_thread *state, pp_group *group, pp_call *call, int started, failure *f)
 {
     PyObject *error = take_exception();
+    pp_interp *interp = state->interp;
     int status;
 
+    pp_limits_end(state); /* what describes the exception may take its time */
     if (PyErr_GivenExceptionMatches(error, pp_server_return(interp->apache))) {
         status = server_return(call, error, f);
     } else {
@@ -184,25 +186,31 @@ static int exception(pp_interp *interp, pp_group *group, pp_call *call, int star
     return status;
 }
 
-/* After OK the next handler of the list is called; any other answer is the answer. */
-static int call_handlers(pp_interp *interp, pp_group *group, const pp_handlers *handlers,
+/* After OK the next handler of the list is called; any other answer, and any exception, is the
+ * answer. */
+static int call_handlers(pp_thread *state, pp_group *group, const pp_handlers *handlers,
                          const pp_conf *conf, pp_call *call, PyObject *req, failure *f)
 {
     int i, status = OK;
 
-    for (i = 0; i < handlers->items->nelts && status == OK && !f->kind; i++) {
+    for (i = 0; i < handlers->items->nelts && status == OK; i++) {
         const pp_handler *h = APR_ARRAY_IDX(handlers->items, i, const pp_handler *);
         PyObject *function, *said = NULL;
 
         call->handler = h->spec;
         call->directory = pp_conf_directory(h, call->r);
         call->location = h->location;
-        function = pp_script_resolve(interp, h, conf, call->r);
+        function = pp_script_resolve(state->interp, h, conf, call->r);
         if (function)
             said = PyObject_CallOneArg(function, req);
-        status = said ? translate(call, said, f) : exception(interp, group, call, i || function, f);
-        Py_XDECREF(said);
-        Py_XDECREF(function);
+        if (!said) {
+            status = exception(state, group, call, i || function, f);
+            Py_XDECREF(function);
+            break;
+        }
+        status = translate(call, said, f);
+        Py_DECREF(said);
+        Py_DECREF(function);
     }
     return status;
 }
@@ -269,15 +277,16 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
         return fail(f, "PP014", "no memory for a thread state");
     describe_call(call, interp, group, handlers, conf, r);
     pp_enter(state);
+    pp_memory_begin();
     pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
     req = pp_request_new(call);
     if (req) {
-        status = call_handlers(interp, group, handlers, conf, call, req, f);
+        status = call_handlers(state, group, handlers, conf, call, req, f);
         pp_limits_end(state);
         finish_call(call, req, status, f);
     } else {
         pp_limits_end(state);
-        status = exception(interp, group, call, 1, f);
+        status = exception(state, group, call, 1, f);
     }
     pp_leave(state);
     if (status != PP_RUN_AGAIN)

@@ -53,19 +53,11 @@ class _Watched:
     """Files that were loaded, and whether one has changed since: asked at most once a second."""
 
     def __init__(self):
-        # A time limit must be able to end a wait, so the lock is never waited for in one go.
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()  # always taken by `with`: a time limit can't come between
         self.generation = 0
         self._stamps = {}
         self._asked = 0
         self._stale = False
-
-    def __enter__(self):
-        while not self._lock.acquire(timeout=0.5):
-            pass
-
-    def __exit__(self, *ignored):
-        self._lock.release()
 
     def watch(self, path):
         if path and path not in self._stamps:
@@ -109,7 +101,7 @@ class Space(_Watched):
             return module
         if name in self._absent:
             return None
-        with self:
+        with self.lock:
             module = self.modules.get(name)
             if module is None and name not in self._absent:
                 module = self._find(name)
@@ -193,7 +185,7 @@ class _Plain(_Watched):
         self.watch(getattr(self.module, '__file__', None))
 
     def current(self):
-        with self:
+        with self.lock:
             if not self._stamps:
                 path = getattr(self.module, '__file__', None)
                 self.watch(path)
@@ -250,7 +242,7 @@ def load(name, directory, reload):
     """(module, token): `token` is for fresh(); None when the module can't become stale."""
     if directory:
         space = space_of(directory)
-        with space:
+        with space.lock:
             if reload and space.changed():
                 space.forget()
             if space.load(name.partition('.')[0]) is not None:
