@@ -44,9 +44,10 @@ deny "the driver needs libc, OpenSSL and zlib only" "$httpd|$apr|$lua|$python|\"
 deny "unit tests link shared code and the driver, not the modules" "$lua|$python" $(files tests/unit)
 deny "fuzzers link what needs APR only" "$httpd|$lua|$python" $(files tests/fuzz)
 
-# The rig starts servers with the tests' harness; tests never need the rig.
-if grep -nE '^[[:space:]]*(from|import) (bench|rig)\b' /dev/null $(find tests -name '*.py' 2>/dev/null); then
-    echo "^ tests do not import the rig"
+# The rig starts servers with the tests' harness, which never needs the rig. Its own test does.
+if grep -nE '^[[:space:]]*(from|import) (bench|rig)\b' /dev/null \
+    $(find tests -name '*.py' ! -name 'test_rig*' 2>/dev/null); then
+    echo "^ only the rig's test imports the rig"
     failed=1
 fi
 if grep -nE '^[[:space:]]*(from|import) (tests\.)?(test_|conftest)' /dev/null \

@@ -6,9 +6,14 @@ unit_apr_cppflags = $(unit_cppflags) $(HTTPD_CFLAGS) $(APR_CFLAGS)
 unit_apr_libs = modules/common/libcommon.la $(CMOCKA_LIBS) $(APR_LIBS) -lpthread
 
 check_PROGRAMS += %D%/test_idle_pool
-%C%_test_idle_pool_SOURCES = %D%/test_idle_pool.c %D%/unit.h
+%C%_test_idle_pool_SOURCES = %D%/test_idle_pool.c %D%/fake_vms.h %D%/unit.h
 %C%_test_idle_pool_CPPFLAGS = $(unit_apr_cppflags)
 %C%_test_idle_pool_LDADD = $(unit_apr_libs)
+
+check_PROGRAMS += %D%/test_idle_pool_threads
+%C%_test_idle_pool_threads_SOURCES = %D%/test_idle_pool_threads.c %D%/fake_vms.h %D%/unit.h
+%C%_test_idle_pool_threads_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_idle_pool_threads_LDADD = $(unit_apr_libs)
 
 check_PROGRAMS += %D%/test_header_check
 %C%_test_header_check_SOURCES = %D%/test_header_check.c %D%/unit.h
