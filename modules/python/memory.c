@@ -58,15 +58,17 @@ static int fits(size_t bytes)
 
     if (!most || exempt)
         return 1;
-    if (bytes > (size_t)most) {
-        refused = 1;
+    if (bytes > (size_t)most)
         return 0;
-    }
     over = pp_memory_used() + (apr_int64_t)bytes - most;
-    if (over <= 0 || (refused && over <= RESERVE))
-        return 1;
+    return over <= 0 || (refused && over <= RESERVE);
+}
+
+/* What Python turns into MemoryError. */
+static void *refuse(void)
+{
     refused = 1;
-    return 0;
+    return NULL;
 }
 
 static void *raw_malloc(void *context, size_t bytes)
@@ -75,7 +77,7 @@ static void *raw_malloc(void *context, size_t bytes)
 
     (void)context;
     if (!fits(bytes))
-        return NULL;
+        return refuse();
     block = next_raw.malloc(next_raw.ctx, bytes);
     if (block)
         count((apr_int64_t)block_size(block));
@@ -88,7 +90,7 @@ static void *raw_calloc(void *context, size_t number, size_t size)
 
     (void)context;
     if ((size && number > SIZE_MAX / size) || !fits(number * size))
-        return NULL;
+        return refuse();
     block = next_raw.calloc(next_raw.ctx, number, size);
     if (block)
         count((apr_int64_t)block_size(block));
@@ -102,7 +104,7 @@ static void *raw_realloc(void *context, void *old, size_t bytes)
 
     (void)context;
     if (bytes > before && !fits(bytes - before))
-        return NULL;
+        return refuse();
     block = next_raw.realloc(next_raw.ctx, old, bytes);
     if (block)
         count((apr_int64_t)block_size(block) - (apr_int64_t)before);
@@ -123,7 +125,7 @@ static void *arena_alloc(void *context, size_t bytes)
 
     (void)context;
     if (!fits(bytes))
-        return NULL;
+        return NULL; /* not final: Python asks raw_malloc for the one object then */
     arena = next_arena.alloc(next_arena.ctx, bytes);
     if (arena)
         count((apr_int64_t)bytes);
