@@ -30,17 +30,18 @@ static pthread_once_t started = PTHREAD_ONCE_INIT;
 
 static const char *const gil_words[] = {"main", "shared", "own", "own and shared", NULL};
 
-static const status_column columns[] = {COLUMN("Interpreters", "interpreters", interpreters),
-                                        COLUMN("Applications", "applications", applications),
-                                        {"GIL", "GIL", STATUS_WORD, APR_OFFSETOF(pp_counters, gil), gil_words},
+static const status_column columns[] = {
+    COLUMN("Interpreters", "interpreters", interpreters),
+    COLUMN("Applications", "applications", applications),
+    {"GIL", "GIL", STATUS_WORD, APR_OFFSETOF(pp_counters, gil), gil_words},
     COLUMN("Busy", "busy", busy),
     COLUMN("Requests", "requests", requests),
-                                        COLUMN("Failures", "failures", failures),
-                                        COLUMN("Waits", "waits", waits),
-                                        COLUMN("WaitTimeouts", "wait time-outs", timeouts),
-                                        COLUMN("Overtime", "over the time limit", overtime),
-                                        COLUMN("Memory", "bytes in use", memory),
-                                        {NULL, NULL, STATUS_SUM, 0, NULL}};
+    COLUMN("Failures", "failures", failures),
+    COLUMN("Waits", "waits", waits),
+    COLUMN("WaitTimeouts", "wait time-outs", timeouts),
+    COLUMN("Overtime", "over the time limit", overtime),
+    COLUMN("Memory", "bytes in use", memory),
+    {NULL, NULL, STATUS_SUM, 0, NULL}};
 
 static const status_layout layout = {"Pypool", "Python interpreters (mod_pypool)",
                                      sizeof(pp_counters), columns};

@@ -30,3 +30,5 @@ pypool_packages = %D%/mod_python/__init__.py %D%/mod_python/apache.py \
   %D%/mod_python/_failure.py %D%/mod_python/_loader.py %D%/mod_python/_setup.py
 pypooldir = $(moduledir)/pypool/mod_python
 dist_pypool_DATA = $(pypool_packages)
+
+EXTRA_DIST += docs/python.md
