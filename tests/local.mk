@@ -14,4 +14,4 @@ check-servers: stage.stamp $(check_LTLIBRARIES)
 check-local: check-servers
 .PHONY: check-servers
 
-EXTRA_DIST += conf tests/harness tests/scripts tests/conftest.py $(wildcard $(srcdir)/tests/test_*.py)
+EXTRA_DIST += conf tests/harness tests/scripts tests/pyscripts tests/conftest.py $(wildcard $(srcdir)/tests/test_*.py)
