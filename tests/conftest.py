@@ -15,15 +15,21 @@ Asking for `server` instead of `site` runs the test once per MPM. After each tes
 it did not expect; after each class the server must stop cleanly, with the parent's memory and descriptors back.
 """
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from harness.client import Connection, fetch
-from harness.httpd import MPMS, Httpd, Sizes
+from harness.httpd import MPMS, PATIENCE, Httpd, Sizes
 
 HERE = Path(__file__).parent
 LANGUAGES = {"lua": "lua", "python": "py"}
+TEST_SECONDS = 60 * PATIENCE
+
+
+def pytest_configure():
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 143))  # so that servers are stopped
 
 
 def pytest_addoption(parser):
@@ -33,7 +39,10 @@ def pytest_addoption(parser):
 
 def pytest_generate_tests(metafunc):
     if "mpm" in metafunc.fixturenames:
-        metafunc.parametrize("mpm", metafunc.config.getoption("--mpm").split(","), scope="class")
+        wanted = metafunc.config.getoption("--mpm").split(",")
+        assert set(wanted) <= set(MPMS), f"--mpm takes {', '.join(MPMS)}"
+        # The very strings of MPMS: pytest compares parameters by identity when it looks for a fixture to share.
+        metafunc.parametrize("mpm", [mpm for mpm in MPMS if mpm in wanted], indirect=True, scope="class")
     if "lang" in metafunc.fixturenames:
         metafunc.parametrize("lang", LANGUAGES, scope="function")
 
@@ -59,6 +68,12 @@ def make_server(mpm, *, modules=("luapool", "pypool"), conf="", scripts="scripts
         text = text.replace("{" + name + "}", str(value))
     server.conf = text.replace("{port}", "${INTERPOOL_PORT}")
     return server
+
+
+@pytest.fixture(scope="class")
+def mpm(request):
+    """The MPM of this run of the class. (A fixture of its own, so that all tests of the class share a server.)"""
+    return request.param
 
 
 @pytest.fixture(scope="class")
@@ -140,6 +155,19 @@ def site(server, lang):
     return Site(server, lang)
 
 
+def _time_is_up(*_):
+    raise TimeoutError(f"the test took longer than {TEST_SECONDS} s")
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    """A test that hangs fails, so that its server is stopped and the others run."""
+    signal.signal(signal.SIGALRM, _time_is_up)
+    signal.alarm(TEST_SECONDS)
+    yield
+    signal.alarm(0)
+
+
 @pytest.fixture(autouse=True)
 def log_is_clean(request):
     """After a test: whatever its server logged as a fault was expected. (Reported once: by the test that caused it.)"""
@@ -147,4 +175,5 @@ def log_is_clean(request):
     if "server" in request.fixturenames:
         httpd = request.getfixturevalue("server")
         faults = httpd.log.take_faults()
-        assert not faults, "unexpected in the error log:\n" + "\n".join(faults[:40])
+        if faults:
+            pytest.fail(f"{len(faults)} unexpected lines in the error log:\n" + "\n".join(faults[:10]), pytrace=False)

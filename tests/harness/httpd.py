@@ -328,7 +328,7 @@ class Httpd:
         return self.log.lines()
 
     @contextmanager
-    def expect_log(self, pattern, count=1, seconds=10.0):
+    def expect_log(self, pattern, count=1, seconds=5.0):
         """The block causes at least `count` new log lines that match; they are no fault then."""
         mark = self.log.mark()
         yield

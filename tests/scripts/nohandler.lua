@@ -1,0 +1,3 @@
+-- Has no function handle.
+function another(r)
+end

@@ -1,0 +1,5 @@
+"""Has no function handler."""
+
+
+def another(req):
+    pass

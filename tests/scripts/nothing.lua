@@ -1,0 +1,3 @@
+-- Returns nothing and writes nothing.
+function handle(r)
+end

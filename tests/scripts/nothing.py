@@ -1,0 +1,6 @@
+"""Writes nothing."""
+from mod_python import apache
+
+
+def handler(req):
+    return apache.OK

@@ -1,0 +1,4 @@
+function handle(r)
+    r:puts("secret words")
+    this is not a program
+end

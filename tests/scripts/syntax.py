@@ -1,0 +1,3 @@
+def handler(req):
+    req.write("secret words")
+    this is not a program

@@ -1,0 +1,5 @@
+-- Leaves the request's body unread.
+function handle(r)
+    r:puts("done")
+    return apache2.OK
+end

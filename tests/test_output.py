@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What reaches the client: bytes, sizes, flushes, statuses, error pages; slow and vanishing clients."""
+import re
+import socket
+import time
+
+import pytest
+
+from harness import process
+from harness.client import Truncated, request_bytes
+
+MB = 1 << 20
+
+
+class TestOutput:
+    def test_every_byte_value(self, site):
+        assert site.get("/binary").body == bytes(range(256)) * 2
+
+    @pytest.mark.parametrize("size", [0, 1, 8191, 8192, 8193, 65536, 100000, MB])
+    def test_sizes(self, site, size):
+        answer = site.get(f"/large?{size}")
+        assert answer.body == (b"0123456789abcdef" * (size // 16 + 1))[:size]
+
+    def test_20_mb(self, site, server):
+        assert site.get(f"/large?{20 * MB}").body == b"0123456789abcdef" * (20 * MB // 16)
+
+    def test_a_flush_sends_what_is_there(self, site, server):
+        with site.connect() as c:
+            c.send(request_bytes("GET", site.path("/stream?go-" + site.lang)))
+            head = c.response_head()
+            assert head.get("Transfer-Encoding") == "chunked"
+            first = c._until(b"first \r\n", "the first chunk")
+            (server.docroot / f"go-{site.lang}").touch()
+            rest = c._until(b"0\r\n\r\n", "the end")
+        assert first == b"6\r\nfirst \r\n" and rest == b"6\r\nsecond\r\n0\r\n\r\n"
+
+    def test_a_slow_reader_gets_all(self, site):
+        with site.connect() as c:
+            c.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            c.send(request_bytes("GET", site.path(f"/large?{MB}"), {"Connection": "close"}))
+            assert site.get("/hello").body == b"Hello World!"
+            time.sleep(0.1)
+            assert c.response().body == b"0123456789abcdef" * (MB // 16)
+
+    def test_a_client_that_leaves_does_no_harm(self, site, server):
+        for _ in range(10):
+            with site.connect() as c:
+                c.send(request_bytes("GET", site.path(f"/large?{20 * MB}")))
+                c.response_head()
+                c.reset()
+        assert site.get("/hello").body == b"Hello World!"
+        server.log.allow(r"AH0\d+:.*(Connection reset|Broken pipe)|(LP|PP)\d+:.*(client|connection|aborted|Broken pipe|reset)")
+
+    def test_large_output_is_not_kept_in_memory(self, site, server):
+        """The client reads no faster than we look at the server, so what it has not read is held somewhere."""
+        site.get(f"/large?{MB}")
+        with site.connect() as c:
+            c.send(request_bytes("GET", site.path(f"/large?{200 * MB}"), {"Connection": "close"}))
+            assert c.response_head().status == 200
+            received = peak = 0
+            while data := c.socket.recv(MB):
+                received += len(data)
+                if received // (4 * MB) != (received - len(data)) // (4 * MB):
+                    peak = max([peak, *map(process.rss, server.children())])
+        assert received > 199 * MB
+        assert 0 < peak < 120 * MB
+
+
+class TestStatus:
+    CONF = """
+    ErrorDocument 404 "my 404 page"
+    ErrorDocument 403 /errorpage.txt
+    ErrorDocument 500 /hello.lua
+    """
+
+    @pytest.mark.parametrize("code", [200, 201, 202, 203, 400, 403, 404, 416, 500, 503])
+    def test_a_status_with_a_body_of_its_own(self, site, code):
+        answer = site.get(f"/status?{code}")
+        assert (answer.status, answer.text) == (code, f"my own {code}")
+
+    @pytest.mark.parametrize("code", [204, 304])
+    def test_a_status_without_a_body(self, site, code):
+        with site.connect() as c:
+            answer = c.get(site.path(f"/status?{code}"))
+            assert (answer.status, answer.body) == (code, b"")
+            assert c.get(site.path("/hello")).body == b"Hello World!"
+
+    def test_a_returned_status_gets_the_admins_page(self, site):
+        answer = site.get("/result?404")
+        assert (answer.status, answer.text) == (404, "my 404 page")
+        assert answer.get("X-Kept") == "yes"
+
+    def test_a_returned_status_gets_a_page_from_a_file(self, site, server):
+        (server.docroot / "errorpage.txt").write_text("from a file")
+        answer = site.get("/result?403")
+        assert (answer.status, answer.text) == (403, "from a file")
+
+    @pytest.mark.parametrize("code", [400, 401, 405, 410, 503])
+    def test_a_returned_status_gets_httpds_page(self, site, code):
+        answer = site.get(f"/result?{code}")
+        assert answer.status == code and re.search("<h1>.*</h1>", answer.text)
+
+    def test_declined_hands_on_to_the_file(self, site):
+        assert site.get("/result?-1").body == site.file("/result").read_bytes()
+
+    def test_the_error_page_of_a_failed_script_may_be_a_script(self, site, server):
+        with server.expect_log(r"runtime\.(lua|py)"):
+            answer = site.get("/runtime")
+        assert (answer.status, answer.text) == (500, "Hello World!")
+
+    @pytest.mark.parametrize("code", [1, 99, 1000, -5])
+    def test_a_number_that_is_no_status_is_a_failure(self, site, server, code):
+        with server.expect_log(r"(LP|PP)\d+"):
+            assert site.get(f"/result?{code}").status == 500
