@@ -144,6 +144,7 @@ class TestExperiments:
         ('kind = "static"', 'kind = "php"', r"cell\[1\]\.kind: there is no 'php'"),
         ('file = "hello.txt"', 'file = "hullo.txt"', r"cell\[1\]\.file: there is no .*hullo.txt"),
         ('body = "Hello World!"', '', r"cell\[1\]: needs either body or body_file"),
+        ('file = "hello.txt"', 'file = "hello.txt"\npython = "new"', r"cell\[1\]\.python: must be a version like"),
         ('body = "Hello World!"', 'body_file = "none"', r"cell\[1\]\.body_file: .*No such file"),
         ('[[load]]', '[servers]\nthreads = "x"\n[[load]]', r"servers\.threads: must be a whole number, not 'x'"),
         ('title = "t"', 'title =', r"Invalid value|invalid"),

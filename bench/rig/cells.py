@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each kind of cell needs from the machine, and the configuration that makes one server of it."""
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, Optional, Tuple
@@ -31,10 +32,13 @@ KINDS: Dict[str, Kind] = {
 
 
 def missing(cell: Cell) -> Optional[str]:
-    """Why the cell cannot run on this machine, in words; None when it can."""
+    """Why the cell cannot run on this machine, in words; None when it can. The Python that runs this is the one
+    that mod_pypool was built with."""
     kind = KINDS[cell.kind]
     if kind.module and not has_module(kind.module):
         return "mod_%s.so is not installed (Debian: apt-get install %s)" % (kind.module, kind.package)
+    if cell.python and sys.version_info[:2] < tuple(map(int, cell.python.split("."))):
+        return "it needs Python %s or later, this is %d.%d" % (cell.python, *sys.version_info[:2])
     if cell.kind in ("luapool", "pypool"):
         file = Path(moduledir(), "mod_%s.so" % cell.kind)
         if not file.exists():

@@ -5,6 +5,7 @@ A mistake is reported as `FILE: KEY: what is wrong`, before any server is starte
 servers or statistics.
 """
 import dataclasses
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
@@ -49,7 +50,7 @@ class Cell:
     """One thing to measure: a kind of handler, the file it serves and the lines that set it up.
 
     path is asked for (default /FILE), body is what must come back byte for byte; conf holds further
-    configuration lines; only_mpms limits the cell to some MPMs.
+    configuration lines; only_mpms limits the cell to some MPMs, and python ("3.12") to that version or later.
     """
     name: str
     kind: str
@@ -59,6 +60,7 @@ class Cell:
     conf: str = ""
     env: Dict[str, str] = field(default_factory=dict)
     only_mpms: Tuple[str, ...] = MPMS
+    python: str = ""
 
 
 @dataclass(frozen=True)
@@ -215,13 +217,19 @@ class _Reader:
         path = get.text("path", "/" + file)
         made = Cell(name=get.text("name"), kind=get.choice("kind", KINDS), file=file, path=path,
                     body=self.body(get), conf=get.text("conf", ""), env=get.texts("env"),
-                    only_mpms=get.choices("only_mpms", MPMS))
+                    only_mpms=get.choices("only_mpms", MPMS), python=self.version(get))
         get.done()
         if not path.startswith("/"):
             self.fail(get.at("path"), "must begin with /")
         if made.kind != "c-handler" and not (self.handlers / file).is_file():
             self.fail(get.at("file"), "there is no %s" % (self.handlers / file))
         return made
+
+    def version(self, get: Table) -> str:
+        text = get.text("python", "")
+        if text and not re.fullmatch(r"\d+\.\d+", text):
+            self.fail(get.at("python"), 'must be a version like "3.12", not %r' % text)
+        return text
 
     def body(self, get: Table) -> bytes:
         text, file = get.text("body", ""), get.text("body_file", "")
