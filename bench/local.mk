@@ -24,5 +24,5 @@ bench-report:
 	@$(bench_command) report "$(A)"
 .PHONY: bench bench-compare bench-report
 
-EXTRA_DIST += $(wildcard $(srcdir)/%D%/rig/*.py $(srcdir)/%D%/experiments/*.toml) \
+EXTRA_DIST += docs/measuring.md $(wildcard $(srcdir)/%D%/rig/*.py $(srcdir)/%D%/experiments/*.toml) \
   $(foreach kind,lua py wsgi txt html,$(wildcard $(srcdir)/%D%/handlers/*.$(kind)))
