@@ -245,7 +245,7 @@ class TestReport:
         assert "mod_wsgi did not run: not there" in text
         assert "36 requests failed" in text
         assert "event/luapool: unexpected in its log" in text
-        assert "2 rounds are too few" in text
+        assert "too few rounds for 95 % intervals: 2" in text
         assert "the driver had no time left in most rounds of event/c-handler, prefork/c-handler:" in text
         assert "the driver had to wait for a processor in most rounds of 2 of 6 cells" in text
         assert "other programs and the hypervisor took 50 %" in text

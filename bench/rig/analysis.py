@@ -227,7 +227,7 @@ def _warnings(result: Dict[str, Any], rows):
         yield "%d requests failed; the figures of their rows are not to be used" % failed
     fewest = min((row.rounds for row in rows), default=0)
     if fewest < ENOUGH_ROUNDS:
-        yield "%d rounds are too few for 95 %% intervals: at least %d" % (fewest, ENOUGH_ROUNDS)
+        yield "too few rounds for 95 %% intervals: %d instead of at least %d" % (fewest, ENOUGH_ROUNDS)
     yield from _driver_warnings(result["rounds"])
     busy = others_share(result)
     if busy > BUSY_MACHINE:

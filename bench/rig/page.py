@@ -48,6 +48,8 @@ def html(report: Report, result: Dict[str, Any]) -> str:
     rounds = Rounds(result)
     for load, rows in groupby(report.rows, key=lambda row: row.load):
         parts += _load_section(load, list(rows), rounds, report.baseline)
+    parts += ["<h2>Memory of the whole server after the run</h2>",
+              '<div class="wide">%s</div>' % _memory_plot(_one_load(report.rows))]
     parts += _verdict_section(report)
     parts += _past_section(report)
     parts += _method_section(result)
@@ -62,8 +64,6 @@ def _load_section(load: str, rows: List[Row], rounds: Rounds, baseline: str) -> 
     for metric, (name, unit) in METRICS.items():
         yield "<h3>%s</h3>" % escape(name[0].upper() + name[1:])
         yield '<div class="wide">%s</div>' % _metric_plot(metric, "%s, %s" % (name, unit), rows, rounds, baseline)
-    yield "<h3>Memory of the whole server after the run</h3>"
-    yield '<div class="wide">%s</div>' % _memory_plot(rows)
     yield '<div class="wide">%s</div>' % _row_table(rows, baseline)
 
 
@@ -147,6 +147,12 @@ def _method_section(result: Dict[str, Any]) -> Iterable[str]:
         yield "<h3>%s under %s</h3><pre>%s</pre>" % tuple(
             escape(server[key]) for key in ("cell", "mpm", "configuration"))
     yield "</details>"
+
+
+def _one_load(rows: Iterable[Row]) -> List[Row]:
+    """The rows of the first load: memory is measured once for each server."""
+    rows = list(rows)
+    return [row for row in rows if row.load == rows[0].load]
 
 
 def _style(cell: str) -> str:

@@ -46,7 +46,8 @@ def run(experiment: Experiment, handlers: Path, seed: int) -> Dict[str, Any]:
         progress.restart()
         result["rounds"] = _measure(program, experiment, fleet, seed, progress)
         result["servers"] = [_server_record(member) for member in fleet.members]
-        progress.end()
+        progress.say("stopping the servers")
+    progress.end()
     result["finished"], result["faults"] = _now(), fleet.faults
     return result
 
