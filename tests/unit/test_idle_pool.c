@@ -168,6 +168,7 @@ static void destroys_a_lent_item_when_it_was_closed_meanwhile(void **state)
     idle_pool_close(w.pool);
     assert_int_equal(w.existing, 1);
     idle_pool_give_back(w.pool, a);
+    assert_int_equal(w.existing, 0);
     finish(&w);
 }
 
@@ -235,6 +236,7 @@ static void gives_up_waiting_after_the_timeout(void **state)
     assert_int_equal(counts_of(&w).waited, 1);
     assert_int_equal(counts_of(&w).timed_out, 1);
     assert_true(counts_of(&w).longest_wait >= 2000);
+    assert_int_equal(idle_pool_acquire(w.pool, &none), APR_TIMEUP); /* the first left the queue */
     idle_pool_release(w.pool, item, 1, 0);
     idle_pool_release(w.pool, take(&w), 1, 0);
     finish(&w);

@@ -115,6 +115,7 @@ static void wakes_all_who_wait_when_it_closes(void **state)
     assert_int_equal(idle_pool_acquire(w.pool, &none), APR_EOF);
     assert_int_equal(w.existing, 1);
     idle_pool_release(w.pool, item, 1, 0);
+    assert_int_equal(w.existing, 0);
     finish(&w);
 }
 

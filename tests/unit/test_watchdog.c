@@ -259,16 +259,18 @@ static void removal_waits_for_a_call_that_runs(void **state)
     watchdog_stop(dog);
 }
 
-static void arming_does_not_wait_for_a_call_that_runs(void **state)
+static void nobody_else_waits_for_a_call_that_runs(void **state)
 {
     watchdog *dog = threaded(state);
-    record slow = {.hold = 1}, other = {0};
+    record slow = {.hold = 1}, other = {0}, third = {0};
 
     add(dog, stay_a_while, &slow);
     add(dog, note_call, &other);
     watch_arm(slow.w, 1000);
     UNIT_WAIT_FOR(calls(&slow) == 1);
-    watch_arm(other.w, 1000); /* would never return if it did */
+    watch_arm(other.w, 1000); /* none of these would return if they waited */
+    add(dog, note_call, &third);
+    watchdog_remove(third.w);
     watch_disarm(slow.w);
     __atomic_store_n(&slow.hold, 0, __ATOMIC_SEQ_CST);
     UNIT_WAIT_FOR(calls(&other) > 0);
@@ -353,7 +355,7 @@ int main(void)
         UNIT_TEST(calls_on_its_own_thread_with_signals_blocked),
         UNIT_TEST(wakes_for_an_earlier_deadline),
         UNIT_TEST(removal_waits_for_a_call_that_runs),
-        UNIT_TEST(arming_does_not_wait_for_a_call_that_runs),
+        UNIT_TEST(nobody_else_waits_for_a_call_that_runs),
         UNIT_TEST(misses_nobody_while_many_come_and_go),
         UNIT_TEST(stops_with_watches_armed),
     };
