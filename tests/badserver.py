@@ -42,6 +42,8 @@ class Request:
         self.number = number           # how many requests of this path came before and with it
         self.headers = {name.strip().lower(): value.strip()
                         for name, _, value in (h.partition(":") for h in rest.split("\r\n") if h)}
+        connection = self.headers.get("connection", "").lower()
+        self.keeps = connection == "keep-alive" if self.version == "HTTP/1.0" else connection != "close"
 
 
 class Close(Exception):
@@ -60,8 +62,8 @@ class Behaviours:
         self.server = server
 
     def ok(self, sock, r):
-        sock.sendall(answer(b"" if r.method == "HEAD" else HELLO) if r.method != "HEAD" else
-                     answer(b"", headers=["Content-Length: 12"], length=False))
+        headers = ["Content-Length: 12", *(["Connection: Keep-Alive"] if r.version == "HTTP/1.0" and r.keeps else [])]
+        sock.sendall(answer(b"" if r.method == "HEAD" else HELLO, headers=headers, length=False))
 
     def vary(self, sock, r):
         sock.sendall(answer(b"x" * (10 + r.number % 2)))
@@ -335,7 +337,7 @@ class BadServer:
                 self.requests[r.path] += 1
                 r.number, r.on_connection = self.requests[r.path], count
             getattr(self.behaviours, r.path[1:].replace("-", "_") or "ok")(sock, r)
-            if r.headers.get("connection", "").lower() == "close":
+            if not r.keeps:
                 return
 
     def tunnel(self, sock, r):

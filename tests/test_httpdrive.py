@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver against a server that misbehaves: every request has one outcome and is counted exactly."""
+import base64
 import json
 import os
+import re
 import resource
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -341,6 +346,104 @@ def test_text_report_has_abs_names(bad):
                  "HTML transferred:       1200 bytes"):
         assert name in out
     assert "started 100 = ok 100 + in flight 0" in out
+
+
+def shape(report):
+    """A report with its numbers taken out, line by line, without the banner and the judgement lines."""
+    lines = report.partition("Benchmarking")[2].splitlines()[1:]
+    return [re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", line)).strip() for line in lines
+            if not re.match(r"(WARNING|ERROR|       deviation|        These)", line)]
+
+
+@pytest.mark.skipif(not shutil.which("ab"), reason="ab is not installed")
+@pytest.mark.parametrize("options", [[], ["-k"], ["-l"], ["-S"], ["-d"], ["-i"], ["-p"], ["-C", "a=1", "-H", "X: y"]],
+                         ids=lambda o: " ".join(o) or "plain")
+def test_ab_layout_has_abs_lines(bad, options, tmp_path):
+    (tmp_path / "body").write_text("hello")
+    options = options + [str(tmp_path / "body")] if options == ["-p"] else options
+    command = [*options, "-q", "-n", "200", "-c", "4", bad.url + "/ok"]
+    theirs = subprocess.run(["ab", *command], capture_output=True, text=True, timeout=60, check=True).stdout
+    ours = subprocess.run([DRIVER, "--ab", *command], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert shape(ours) == shape(theirs)
+
+
+def test_ab_csv_and_gnuplot_files(bad, tmp_path):
+    result = drive("--ab", "-n", 200, "-c", 4, "-e", tmp_path / "e", "-g", tmp_path / "g", bad.url + "/ok")
+    rows = (tmp_path / "e").read_text().splitlines()
+    assert rows[0] == "Percentage served,Time in ms" and len(rows) == 102
+    assert float(rows[101].split(",")[1]) == pytest.approx(result["latency_ns"]["response"]["max"] / 1e6, abs=0.001)
+    rows = [row.split("\t") for row in (tmp_path / "g").read_text().splitlines()]
+    assert rows[0] == ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"] and len(rows) == 201
+    for _, second, setup, processing, total, wait in rows[1:]:
+        assert abs(float(second) - time.time()) < 100
+        assert float(setup) + float(processing) == pytest.approx(float(total), abs=0.002)
+        assert float(wait) <= float(processing)
+    seconds = [row[1] for row in rows[1:]]
+    assert seconds == sorted(seconds), "in the order of time, not of duration"
+
+
+def test_ab_html_table(bad):
+    out = text("-w", "-x", "border=1", "-n", 20, bad.url + "/ok")
+    assert "<table border=1>" in out and out.rstrip().endswith("</table>")
+    assert "Complete requests:</th><td colspan=2 >20</td>" in out
+
+
+def read_zigzag(data):
+    at, values = 0, []
+    while at < len(data):
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f if shift < 56 else byte) << shift
+            shift += 7
+            if byte < 0x80 or shift > 56:
+                break
+        values.append((value >> 1) ^ -(value & 1))
+    return values
+
+
+def test_csv_hgrm_and_hlog_hold_all_requests(bad, tmp_path):
+    names = [f"--{kind}={tmp_path / kind}" for kind in ("csv", "hgrm", "hlog")]
+    result = drive("--rate", 100, "-t", 2, "-c", 8, *names, bad.url + "/ok")
+    completed = result["requests"]["completed"]
+    rows = [row.split(",") for row in (tmp_path / "csv").read_text().splitlines()]
+    assert rows[0][:4] == ["second", "epoch", "completed", "failed"]
+    assert sum(int(row[2]) for row in rows[1:]) == completed
+    lines = (tmp_path / "hgrm").read_text().splitlines()
+    levels = [line.split() for line in lines[2:] if not line.startswith("#")]
+    assert int(levels[-1][2]) == completed and float(levels[-1][1]) == 1
+    assert [float(level[0]) for level in levels] == sorted(float(level[0]) for level in levels)
+    count = 0
+    for line, second in zip([line for line in (tmp_path / "hlog").read_text().splitlines() if line[0].isdigit()],
+                            result["series"]["seconds"]):
+        packed = base64.b64decode(line.split(",")[3])
+        cookie, length = struct.unpack(">II", packed[:8])
+        plain = zlib.decompress(packed[8:8 + length])
+        head = struct.unpack(">IIIIqqd", plain[:40])
+        assert (cookie, head[0], head[1], head[3]) == (0x1c849314, 0x1c849313, len(plain) - 40, 2)
+        index, buckets = 0, []
+        for value in read_zigzag(plain[40:]):
+            if value > 0:
+                buckets.append([index, value])
+            index += 1 if value > 0 else -value
+        assert buckets == second["buckets"]
+        count += sum(n for _, n in buckets)
+    assert count == completed
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+def test_html_page_draws_its_plots_in_a_browser(bad, tmp_path):
+    drive("--rate", 200, "-t", 2, "-c", 8, f"--html={tmp_path}/page.html", "--label", "<b>&'\"</script>",
+          bad.url + "/half500", code=1)
+    assert "http:" not in (tmp_path / "page.html").read_text().replace(bad.url, "").replace("http://127", "")
+    done = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/c",
+                           "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/page.html"],
+                          capture_output=True, text=True, timeout=120)
+    assert "CONSOLE" not in done.stderr, done.stderr
+    assert done.stdout.count("<svg viewBox=\"0 0 900 260\"") == 3 and done.stdout.count("<polyline") >= 7
+    assert "httpdrive: &lt;b&gt;&amp;'\"&lt;/script&gt;" in done.stdout
+    assert "NaN" not in done.stdout and "undefined" not in done.stdout.partition("<script")[0]
 
 
 def test_server_cpu_and_memory_are_measured(bad):

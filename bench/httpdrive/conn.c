@@ -146,10 +146,9 @@ static void handshake(struct worker *w, struct conn *c)
     hist_record(c->stats->times[TIME_TLS], w->now - c->connecting);
     if (SSL_session_reused(c->ssl))
         c->stats->tls_resumed++;
-    if (!atomic_exchange(&w->run->first.tls_claimed, true)) {
-        snprintf(w->run->first.tls, sizeof(w->run->first.tls), "%s,%s,%d", SSL_get_version(c->ssl),
-                 SSL_get_cipher_name(c->ssl), SSL_get_cipher_bits(c->ssl, NULL));
-    }
+    if (!atomic_exchange(&w->run->first.tls_claimed, true))
+        tls_describe(c->ssl, w->run->first.tls, sizeof(w->run->first.tls), w->run->first.tls_key,
+                     sizeof(w->run->first.tls_key));
     send_request(w, c);
 }
 

@@ -89,7 +89,9 @@ struct first_answer {
     unsigned status;
     unsigned minor; /* HTTP/1.minor */
     atomic_bool tls_claimed;
-    char tls[128]; /* version,cipher,bits */
+    char tls[128];    /* version,cipher,key bits,cipher bits */
+    char tls_key[64]; /* "X25519 253 bits": the key exchange */
+    char head[4096];  /* header lines */
     _Atomic uint64_t
         reference; /* --verify length, first: what all answers have to equal; 0: none */
 };

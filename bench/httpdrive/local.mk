@@ -4,16 +4,24 @@ noinst_LTLIBRARIES += %D%/libhttpdrive.la
 %C%_libhttpdrive_la_SOURCES = \
   %D%/clock.h %D%/conn.c %D%/engine.h %D%/health.c %D%/health.h %D%/hist.c %D%/hist.h \
   %D%/json_write.c %D%/json_write.h %D%/options.c %D%/options.h %D%/options_table.c \
-  %D%/outcome.c %D%/outcome.h %D%/output.c %D%/output.h %D%/output_json.c %D%/output_text.c \
-  %D%/pace.c %D%/pace.h %D%/plan.c %D%/plan.h %D%/record.c %D%/request.c %D%/request.h \
-  %D%/response.c %D%/response.h %D%/result.c %D%/result.h %D%/run.c %D%/run.h \
-  %D%/series.c %D%/series.h %D%/stats.c %D%/stats.h %D%/transport.c %D%/transport.h \
-  %D%/url.c %D%/url.h %D%/worker.c
+  %D%/outcome.c %D%/outcome.h %D%/output.c %D%/output.h %D%/output_ab.c %D%/output_ab_html.c \
+  %D%/output_files.c %D%/output_html.c %D%/output_json.c %D%/output_text.c %D%/pace.c %D%/pace.h \
+  %D%/plan.c %D%/plan.h %D%/record.c %D%/request.c %D%/request.h %D%/response.c %D%/response.h \
+  %D%/result.c %D%/result.h %D%/run.c %D%/run.h %D%/series.c %D%/series.h %D%/stats.c \
+  %D%/stats.h %D%/transport.c %D%/transport.h %D%/url.c %D%/url.h %D%/worker.c
 %C%_libhttpdrive_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(SSL_CFLAGS) $(ZLIB_CFLAGS)
+
+# The page of --html as a C string
+nodist_%C%_libhttpdrive_la_SOURCES = %D%/page.c
+%D%/page.c: %D%/page.html
+	$(AM_V_GEN)$(MKDIR_P) %D% && { echo '#include "bench/httpdrive/output.h"'; \
+	  echo 'const char output_page[] ='; \
+	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $(srcdir)/%D%/page.html; echo ';'; } >$@
+CLEANFILES += %D%/page.c
 
 bin_PROGRAMS += httpdrive
 httpdrive_SOURCES = %D%/main.c
 httpdrive_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(SSL_CFLAGS) $(ZLIB_CFLAGS)
 httpdrive_LDADD = %D%/libhttpdrive.la $(SSL_LIBS) $(ZLIB_LIBS) -lm -lpthread
 dist_man_MANS += %D%/httpdrive.1
-EXTRA_DIST += docs/httpdrive-json.md tests/badserver.py
+EXTRA_DIST += %D%/page.html docs/httpdrive-json.md tests/badserver.py

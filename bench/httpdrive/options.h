@@ -97,8 +97,9 @@ struct options {
     const char *html_cell;
     bool ab;
     bool quiet;
-    bool no_percentiles; /* -d */
-    bool no_confidence;  /* -S */
+    bool no_percentiles;  /* -d */
+    bool no_confidence;   /* -S */
+    bool variable_length; /* -l */
     uint64_t verbosity;
     bool help;
     bool version;

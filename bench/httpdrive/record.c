@@ -2,6 +2,7 @@
  * Writes down what happened to requests and connections, in the counters of the thread. */
 #include "engine.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <zlib.h>
@@ -111,6 +112,12 @@ static void record_answer(struct worker *w, struct conn *c, enum outcome o)
     s->interim += c->response.interim;
     hist_record(s->times[TIME_SERVICE], w->now - c->sent);
     hist_record(s->times[TIME_TTFB], c->first - c->sent);
+    if (c->sent != c->begun)
+        hist_record(s->times[TIME_SETUP], c->sent - c->begun);
+    if (s->log.wanted) {
+        struct logged entry = {c->begun, c->sent - c->begun, c->first - c->sent, w->now - c->begun};
+        stats_log(s, &entry);
+    }
     if (s->targets && o == OUTCOME_OK)
         s->targets[c->target - w->plan->targets].ok++;
     if (!c->ever_used) {
@@ -130,7 +137,7 @@ static void settle_first(struct worker *w, struct conn *c, bool answered)
         first->minor = c->response.minor;
         atomic_store(&first->ready, true);
     } else {
-        first->server[0] = '\0';
+        first->server[0] = first->head[0] = '\0';
         atomic_store(&first->claimed, false);
     }
     w->first = NULL;
@@ -195,6 +202,16 @@ void record_first_byte(struct worker *w, struct conn *c)
     hist_record(c->stats->times[TIME_LATENESS], w->now - w->woken);
 }
 
+static void keep_head(struct first_answer *first, const char *name, size_t name_length,
+                      const char *value, size_t value_length)
+{
+    size_t used = strlen(first->head), room = sizeof(first->head) - used;
+
+    if (name_length + value_length + 4 < room)
+        snprintf(first->head + used, room, "%.*s: %.*s\n", (int)name_length, name,
+                 (int)value_length, value);
+}
+
 void record_header(void *baton, const char *name, size_t name_length, const char *value,
                    size_t value_length)
 {
@@ -205,6 +222,8 @@ void record_header(void *baton, const char *name, size_t name_length, const char
 
     if (tally && strlen(tally) == name_length && !strncasecmp(tally, name, name_length))
         tally_add(&c->stats->tally, value, value_length, 1);
+    if (w->first == c)
+        keep_head(&w->run->first, name, name_length, value, value_length);
     if (w->first == c && name_length == 6 && !strncasecmp(name, "Server", 6)) {
         size_t n = value_length < sizeof(w->run->first.server) - 1
                        ? value_length

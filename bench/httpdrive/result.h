@@ -23,6 +23,7 @@ struct result {
     struct stats warmup; /* before it */
     double warmup_seconds;
 
+    nsec began, started;  /* first connection; begin of the measurement; monotonic */
     double started_epoch; /* begin of the measurement, seconds since 1970 */
     double seconds;       /* its length: to the last answer with -n, to the stop with -t */
     double wall_seconds;  /* with draining */
@@ -35,7 +36,8 @@ struct result {
     bool have_first;
     uint64_t first_length;
     unsigned first_status, first_minor;
-    char tls[128];
+    char tls[128], tls_key[64];
+    char head[4096]; /* header lines of the first answer */
 
     struct thread_report *threads;
     unsigned thread_count;

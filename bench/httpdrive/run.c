@@ -297,6 +297,10 @@ static bool collect(struct watch *w, nsec ended, char *error, size_t size)
     r->first_minor = run->first.minor;
     memcpy(r->server, run->first.server, sizeof(r->server));
     memcpy(r->tls, run->first.tls, sizeof(r->tls));
+    memcpy(r->tls_key, run->first.tls_key, sizeof(r->tls_key));
+    memcpy(r->head, run->first.head, sizeof(r->head));
+    r->began = run->began;
+    r->started = run->start == NSEC_NEVER ? ended : run->start;
     result_conclude(r);
     return true;
 }

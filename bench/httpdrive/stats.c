@@ -7,7 +7,8 @@
 
 static const char *const time_names[TIMES] = {
     [TIME_RESPONSE] = "response", [TIME_SERVICE] = "service", [TIME_TTFB] = "ttfb",
-    [TIME_CONNECT] = "connect",   [TIME_TLS] = "tls",         [TIME_LATENESS] = "lateness",
+    [TIME_SETUP] = "setup",       [TIME_CONNECT] = "connect", [TIME_TLS] = "tls",
+    [TIME_LATENESS] = "lateness",
 };
 
 const char *phase_time_name(enum phase_time t)
@@ -47,6 +48,7 @@ void stats_free(struct stats *s)
         hist_free(s->targets[i].response);
     free(s->targets);
     free(s->tally.entries);
+    free(s->log.entries);
     memset(s, 0, sizeof(*s));
 }
 
@@ -95,6 +97,9 @@ bool stats_merge(struct stats *into, const struct stats *from)
         const struct error_count *e = &from->errors[i];
         stats_error(into, e->outcome, e->number, e->reason, e->count);
     }
+    for (size_t i = 0; i < from->log.count; i++)
+        stats_log(into, &from->log.entries[i]);
+    into->log.lost = into->log.lost || from->log.lost;
     into->errors_unlisted += from->errors_unlisted;
     for (size_t i = 0; i < from->tally.size; i++) {
         const struct tally_entry *e = &from->tally.entries[i];
@@ -124,6 +129,23 @@ void stats_error(struct stats *s, enum outcome o, int number, const char *reason
     } else {
         s->errors_unlisted += count;
     }
+}
+
+void stats_log(struct stats *s, const struct logged *entry)
+{
+    struct request_log *log = &s->log;
+
+    if (log->count == log->room) {
+        size_t room = log->room ? log->room * 2 : 4096;
+        struct logged *grown = realloc(log->entries, room * sizeof(*grown));
+        if (!grown) {
+            log->lost = true;
+            return;
+        }
+        log->entries = grown;
+        log->room = room;
+    }
+    log->entries[log->count++] = *entry;
 }
 
 static struct tally_entry *tally_slot(struct tally *t, const char *value, size_t length)

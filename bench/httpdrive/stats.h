@@ -19,6 +19,7 @@ enum phase_time {
     TIME_RESPONSE, /* from the due time (open loop) or the first step (closed loop) to the end */
     TIME_SERVICE,  /* from sending to the end */
     TIME_TTFB,     /* from sending to the first byte of the answer */
+    TIME_SETUP,    /* from the first step to sending, of requests that needed a new connection */
     TIME_CONNECT,  /* TCP connect, and the proxy's answer to CONNECT */
     TIME_TLS,      /* handshake */
     TIME_LATENESS, /* the driver's own: from the wake-up to the handling of an event */
@@ -46,6 +47,21 @@ struct tally {
     struct tally_entry *entries;
     size_t size;
     size_t used;
+};
+
+/* One request, for lists of all (-g). */
+struct logged {
+    nsec begun; /* on the monotonic clock */
+    nsec setup; /* connecting; 0 on a connection that was open */
+    nsec wait;  /* from sending to the first byte */
+    nsec total;
+};
+
+struct request_log {
+    struct logged *entries;
+    size_t count, room;
+    bool wanted;
+    bool lost; /* no memory was left for some */
 };
 
 struct target_stats {
@@ -87,6 +103,7 @@ struct stats {
     struct hist *times[TIMES];
     struct series series;
     struct tally tally;
+    struct request_log log;
     struct error_count errors[ERROR_KINDS];
     unsigned error_kinds;
     uint64_t errors_unlisted; /* of kinds beyond the table */
@@ -101,6 +118,7 @@ void stats_free(struct stats *s);
 bool stats_merge(struct stats *into, const struct stats *from);
 
 void stats_error(struct stats *s, enum outcome o, int number, const char *reason, uint64_t count);
+void stats_log(struct stats *s, const struct logged *entry);
 bool tally_add(struct tally *t, const char *value, size_t length, uint64_t count);
 
 uint64_t stats_failed(const struct stats *s);

@@ -197,6 +197,24 @@ const char *tls_reason(SSL *ssl)
     return reason ? reason : "the TLS stream is damaged";
 }
 
+void tls_describe(SSL *ssl, char *protocol, size_t protocol_size, char *key, size_t key_size)
+{
+    X509 *certificate = SSL_get1_peer_certificate(ssl);
+    EVP_PKEY *exchange = NULL;
+    int bits = certificate ? EVP_PKEY_get_bits(X509_get0_pubkey(certificate)) : 0;
+
+    snprintf(protocol, protocol_size, "%s,%s,%d,%d", SSL_get_version(ssl), SSL_get_cipher_name(ssl),
+             bits, SSL_get_cipher_bits(ssl, NULL));
+    if (SSL_get_peer_tmp_key(ssl, &exchange)) {
+        char group[40] = "";
+        if (!EVP_PKEY_get_group_name(exchange, group, sizeof(group), NULL))
+            snprintf(group, sizeof(group), "%s", EVP_PKEY_get0_type_name(exchange));
+        snprintf(key, key_size, "%s %d bits", group, EVP_PKEY_get_bits(exchange));
+        EVP_PKEY_free(exchange);
+    }
+    X509_free(certificate);
+}
+
 ssize_t tls_send(SSL *ssl, const char *bytes, size_t n)
 {
     size_t sent;

@@ -25,6 +25,8 @@ SSL *tls_open(struct tls_side *t, const struct plan *p, int fd);
 int tls_handshake(SSL *ssl);
 /* The reason of the last TLS failure of this thread, as static text. */
 const char *tls_reason(SSL *ssl);
+/* "TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256" and "X25519 253 bits" */
+void tls_describe(SSL *ssl, char *protocol, size_t protocol_size, char *key, size_t key_size);
 ssize_t tls_send(SSL *ssl, const char *bytes, size_t n);
 ssize_t tls_recv(SSL *ssl, char *bytes, size_t n);
 

@@ -377,6 +377,7 @@ static bool set_up(struct worker *w)
         snprintf(w->error, sizeof(w->error), "HD001: out of memory");
         return false;
     }
+    w->measured.log.wanted = o->gnuplot != NULL;
     return tls_side_init(&w->tls, w->plan, w->error, sizeof(w->error));
 }
 

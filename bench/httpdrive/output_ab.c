@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ab's forms of a report, line for line, with right numbers in them: medians and percentiles by
+ * nearest rank, a measured mean, and each request in one class of failure. */
+#include "output.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A row of "Connection Times", in ns. */
+struct times_row {
+    const char *name, *what;
+    double min, mean, sd, median, max;
+};
+
+static struct times_row row_of(const char *name, const char *what, const struct hist *h)
+{
+    return (struct times_row){name,          what,       h->count ? (double)h->min : 0,
+                              hist_mean(h),  hist_sd(h), (double)hist_percentile(h, 50),
+                              (double)h->max};
+}
+
+/* Requests on connections that were open needed no time to connect, and count as 0. */
+static bool setup_row(const struct result *r, struct times_row *row)
+{
+    struct hist *all = hist_make();
+    uint64_t answers = r->stats.times[TIME_SERVICE]->count;
+
+    if (!all)
+        return false;
+    hist_merge(all, r->stats.times[TIME_SETUP]);
+    if (answers > all->count) {
+        all->min = 0;
+        all->buckets[0] += answers - all->count;
+        all->count = answers;
+    }
+    *row = row_of("Connect:", "the initial connection time", all);
+    hist_free(all);
+    return true;
+}
+
+static void table_rows(const struct result *r, struct times_row rows[4])
+{
+    const struct stats *s = &r->stats;
+
+    if (!setup_row(r, &rows[0]))
+        rows[0] = row_of("Connect:", "the initial connection time", s->times[TIME_SETUP]);
+    rows[1] = row_of("Processing:", "the processing time", s->times[TIME_SERVICE]);
+    rows[2] = row_of("Waiting:", "the waiting time", s->times[TIME_TTFB]);
+    rows[3] = row_of("Total:", "the total time", s->times[TIME_RESPONSE]);
+}
+
+static long whole_ms(double ns)
+{
+    return lround(ns / 1e6);
+}
+
+static void failure_classes(const struct stats *s, uint64_t classes[4])
+{
+    memset(classes, 0, 4 * sizeof(*classes));
+    for (int i = 0; i < OUTCOMES; i++) {
+        int class = outcome_ab_class(i);
+        if (class >= 0)
+            classes[class] += s->outcomes[i];
+    }
+}
+
+/* Failures in ab's sense: an answer with an error status is none, it has a line of its own. */
+static uint64_t failed(const struct stats *s)
+{
+    return stats_failed(s) - s->outcomes[OUTCOME_STATUS];
+}
+
+static uint64_t not_2xx(const struct stats *s)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < STATUS_CODES; i++)
+        sum += i / 100 != 2 ? s->status[i] : 0;
+    return sum;
+}
+
+static bool sends_body(const struct plan *p)
+{
+    return p->options.post_file || p->options.put_file || p->options.body;
+}
+
+static uint64_t body_sent(const struct result *r)
+{
+    const struct target *t = &r->plan->targets[0];
+
+    return (t->length - t->head_length) * stats_completed(&r->stats);
+}
+
+static void print_server(const struct result *r, FILE *out)
+{
+    const struct plan *p = r->plan;
+
+    /* The first word only */
+    fprintf(out, "\n\nServer Software:        %.*s\n", (int)strcspn(r->server, " "), r->server);
+    fprintf(out, "Server Hostname:        %s\n", p->url.host);
+    fprintf(out, "Server Port:            %u\n", p->url.port);
+    if (*r->tls)
+        fprintf(out, "SSL/TLS Protocol:       %s\n", r->tls);
+    if (*r->tls_key)
+        fprintf(out, "Server Temp Key:        %s\n", r->tls_key);
+    if (p->url.tls && !p->options.tls_no_name)
+        fprintf(out, "TLS Server Name:        %s\n",
+                p->options.tls_name ? p->options.tls_name : p->url.host);
+    fprintf(out, "\nDocument Path:          %s\n", p->targets[0].path);
+    if (p->options.variable_length) {
+        fprintf(out, "Document Length:        Variable\n\n");
+    } else {
+        fprintf(out, "Document Length:        %llu bytes\n\n", (unsigned long long)r->first_length);
+    }
+}
+
+static void print_counts(const struct result *r, FILE *out)
+{
+    const struct stats *s = &r->stats;
+    uint64_t classes[4];
+
+    failure_classes(s, classes);
+    fprintf(out, "Concurrency Level:      %llu\n",
+            (unsigned long long)r->plan->options.connections);
+    fprintf(out, "Time taken for tests:   %.3f seconds\n", r->seconds);
+    fprintf(out, "Complete requests:      %llu\n", (unsigned long long)stats_completed(s));
+    fprintf(out, "Failed requests:        %llu\n", (unsigned long long)failed(s));
+    if (failed(s))
+        fprintf(out, "   (Connect: %llu, Receive: %llu, Length: %llu, Exceptions: %llu)\n",
+                (unsigned long long)classes[0], (unsigned long long)classes[1],
+                (unsigned long long)classes[2], (unsigned long long)classes[3]);
+    if (not_2xx(s))
+        fprintf(out, "Non-2xx responses:      %llu\n", (unsigned long long)not_2xx(s));
+    if (r->plan->options.keepalive)
+        fprintf(out, "Keep-Alive requests:    %llu\n", (unsigned long long)s->kept_alive);
+    fprintf(out, "Total transferred:      %llu bytes\n", (unsigned long long)s->bytes_received);
+    if (sends_body(r->plan))
+        fprintf(out, "Total body sent:        %llu\n", (unsigned long long)body_sent(r));
+    fprintf(out, "HTML transferred:       %llu bytes\n", (unsigned long long)s->bytes_body);
+}
+
+static void print_rates(const struct result *r, FILE *out)
+{
+    const struct stats *s = &r->stats;
+    double seconds = r->seconds > 0 ? r->seconds : 1e-9;
+    double received = (double)s->bytes_received / 1024 / seconds;
+    double sent = (double)s->bytes_sent / 1024 / seconds;
+    double each = s->completed_in_time ? r->seconds * 1e3 / (double)s->completed_in_time : 0;
+
+    fprintf(out, "Requests per second:    %.2f [#/sec] (mean)\n", r->requests_per_second);
+    fprintf(out, "Time per request:       %.3f [ms] (mean)\n",
+            hist_mean(s->times[TIME_RESPONSE]) / 1e6);
+    fprintf(out, "Time per request:       %.3f [ms] (mean, across all concurrent requests)\n",
+            each);
+    fprintf(out, "Transfer rate:          %.2f [Kbytes/sec] received\n", received);
+    if (sends_body(r->plan)) {
+        fprintf(out, "                        %.2f kb/s sent\n", sent);
+        fprintf(out, "                        %.2f kb/s total\n", received + sent);
+    }
+}
+
+/* ab's judgement, of the unrounded values. */
+static void print_confidence(const struct times_row *row, FILE *out)
+{
+    double apart = fabs(row->mean - row->median);
+
+    if (apart > 2 * row->sd) {
+        fprintf(out,
+                "ERROR: The median and mean for %s are more than twice the standard\n"
+                "       deviation apart. These results are NOT reliable.\n",
+                row->what);
+    } else if (apart > row->sd) {
+        fprintf(out,
+                "WARNING: The median and mean for %s are not within a normal deviation\n"
+                "        These results are probably not that reliable.\n",
+                row->what);
+    }
+}
+
+static void print_table(const struct result *r, FILE *out)
+{
+    bool confidence = !r->plan->options.no_confidence;
+    struct times_row rows[4];
+
+    table_rows(r, rows);
+    fputs("\nConnection Times (ms)\n", out);
+    fputs(confidence ? "              min  mean[+/-sd] median   max\n"
+                     : "              min   avg   max\n",
+          out);
+    for (int i = 0; i < 4; i++) {
+        const struct times_row *row = &rows[i];
+        fprintf(out, "%-11s", row->name);
+        if (confidence) {
+            fprintf(out, " %5ld %4ld %5.1f %6ld %7ld\n", whole_ms(row->min), whole_ms(row->mean),
+                    row->sd / 1e6, whole_ms(row->median), whole_ms(row->max));
+        } else {
+            fprintf(out, " %5ld %5ld%5ld\n", whole_ms(row->min), whole_ms(row->mean),
+                    whole_ms(row->max));
+        }
+    }
+    for (int i = 0; i < 4 && confidence; i++)
+        print_confidence(&rows[i], out);
+}
+
+static void print_percentages(const struct hist *h, FILE *out)
+{
+    static const int percents[] = {50, 66, 75, 80, 90, 95, 98, 99};
+
+    fputs("\nPercentage of the requests served within a certain time (ms)\n", out);
+    for (size_t i = 0; i < sizeof(percents) / sizeof(*percents); i++)
+        fprintf(out, "  %d%%  %5ld\n", percents[i],
+                whole_ms((double)hist_percentile(h, percents[i])));
+    fprintf(out, " 100%%  %5ld (longest request)\n", whole_ms((double)h->max));
+}
+
+void output_ab(const struct result *r, FILE *out)
+{
+    const struct options *o = &r->plan->options;
+    const struct hist *total = r->stats.times[TIME_RESPONSE];
+
+    fputs("This is httpdrive, Version " HTTPDRIVE_VERSION "\n"
+          "Its report has the lines of ApacheBench 2.3;\n"
+          "what they say is computed as in httpdrive(1)\n\n",
+          out);
+    fprintf(out, "Benchmarking %s ", r->plan->url.host);
+    if (o->proxy)
+        fprintf(out, "[through %s] ", o->proxy);
+    fprintf(out, "(be patient)%s\n", o->quiet || r->stats.started <= 150 ? ".....done" : "");
+    print_server(r, out);
+    print_counts(r, out);
+    print_rates(r, out);
+    if (total->count) {
+        print_table(r, out);
+        if (!o->no_percentiles && total->count > 1)
+            print_percentages(total, out);
+    }
+}
+
+void output_ab_csv(const struct result *r, FILE *out)
+{
+    const struct hist *h = r->stats.times[TIME_RESPONSE];
+
+    fputs("Percentage served,Time in ms\n", out);
+    for (int i = 0; i <= 100; i++)
+        fprintf(out, "%d,%.3f\n", i, (double)hist_percentile(h, i) / 1e6);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    nsec x = ((const struct logged *)a)->begun, y = ((const struct logged *)b)->begun;
+    return (x > y) - (x < y);
+}
+
+void output_gnuplot(const struct result *r, FILE *out)
+{
+    size_t count = r->stats.log.count;
+    struct logged *sorted = malloc((count + 1) * sizeof(*sorted));
+
+    if (!sorted) {
+        fputs("httpdrive: HD001: out of memory\n", stderr);
+        return;
+    }
+    if (count)
+        memcpy(sorted, r->stats.log.entries, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), by_begin);
+    fputs("starttime\tseconds\tctime\tdtime\tttime\twait\n", out);
+    for (size_t i = 0; i < count; i++) {
+        const struct logged *e = &sorted[i];
+        time_t second = (time_t)(r->started_epoch + (double)(e->begun - r->started) / 1e9);
+        char date[64] = "";
+        struct tm parts;
+        if (localtime_r(&second, &parts))
+            strftime(date, sizeof(date), "%a %b %d %H:%M:%S %Y", &parts);
+        fprintf(out, "%s\t%lld\t%.3f\t%.3f\t%.3f\t%.3f\n", date, (long long)second,
+                (double)e->setup / 1e6, (double)(e->total - e->setup) / 1e6, (double)e->total / 1e6,
+                (double)e->wait / 1e6);
+    }
+    free(sorted);
+}

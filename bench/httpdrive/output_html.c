@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One self-contained page: page.html (made a string by the build) with the JSON in its middle. */
+#include "output.h"
+
+#include <string.h>
+
+void output_html(const struct result *r, FILE *out)
+{
+    const char *mark = strstr(output_page, "@DATA@");
+
+    fwrite(output_page, 1, (size_t)(mark - output_page), out);
+    output_json(r, out);
+    fputs(mark + strlen("@DATA@"), out);
+}
