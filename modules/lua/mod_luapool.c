@@ -12,6 +12,7 @@
 #include "modules/lua/conf.h"
 #include "modules/lua/run.h"
 #include "modules/lua/scope.h"
+#include "modules/lua/script.h"
 
 static void register_hooks(apr_pool_t *p);
 
@@ -59,9 +60,9 @@ static apr_status_t find_script(request_rec *r, const lp_conf *conf, const scrip
     if (r->finfo.filetype == APR_NOFILE || (r->path_info && *r->path_info && !wants_path_info)) {
         return APR_ENOENT;
     }
-    return script_cache_get(child.world.scripts, r->filename, &r->finfo,
-                            (script_freshness)PICK(conf, &lp_defaults, freshness), r->request_time,
-                            s);
+    return lp_script_find(child.world.scripts, r->filename, &r->finfo,
+                          (script_freshness)PICK(conf, &lp_defaults, freshness), r->request_time,
+                          s);
 }
 
 static int handler(request_rec *r)

@@ -4,6 +4,31 @@
 #include "modules/common/conf_value.h"
 #include <string.h>
 
+/* Scripts that this thread served lately, each held; a file's place is its inode's. */
+#define RECENT_COUNT 16
+static __thread const script *recent[RECENT_COUNT];
+
+apr_status_t lp_script_find(script_cache *cache, const char *path, const apr_finfo_t *finfo,
+                            script_freshness freshness, apr_time_t now, const script **found)
+{
+    const script **place = &recent[(apr_size_t)finfo->inode % RECENT_COUNT];
+    apr_status_t rv;
+
+    if (*place && freshness == SCRIPT_STAT && script_matches(*place, finfo) &&
+        strcmp((*place)->path, path) == 0) {
+        *found = script_hold(*place);
+        return APR_SUCCESS;
+    }
+    rv = script_cache_get(cache, path, finfo, freshness, now, found);
+    if (rv == APR_SUCCESS) {
+        if (*place) {
+            script_release(*place);
+        }
+        *place = script_hold(*found);
+    }
+    return rv;
+}
+
 /* Whether this chunk ran in the present use already: its upvalue then belongs to a function that
  * the script may still hold, so that another is needed. */
 static int ran_before(const lp_vm *vm, apr_uint64_t generation)

@@ -6,6 +6,11 @@
 
 #include "modules/lua/vm.h"
 
+/* The script that a request is for, as script_cache_get() has it, which this thread asks only when
+ * it did not see that version of the file lately. The caller must script_release it. */
+apr_status_t lp_script_find(script_cache *cache, const char *path, const apr_finfo_t *finfo,
+                            script_freshness freshness, apr_time_t now, const script **found);
+
 /* [-0, +1, m] Pushes the chunk of `s` with the present globals as its _ENV and returns LUA_OK; or
  * pushes what is wrong with it, and returns another status. The caller holds `s`. */
 int lp_script_push(lua_State *L, const script *s);
