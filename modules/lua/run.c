@@ -129,6 +129,9 @@ static void find_limit(lp_vm *vm, const lp_call *call, failure *f)
         f->tag = "LP006";
         f->kind = FAILURE_FATAL;
         f->status = HTTP_SERVICE_UNAVAILABLE;
+        f->message = apr_psprintf(call->r->pool, "stopped after %g seconds (LuaTimeLimit)",
+                                  (double)PICK(call->conf, &lp_defaults, time_limit) /
+                                      (double)APR_USEC_PER_SEC);
     } else if (vm->refused) {
         f->tag = "LP005";
         f->kind = FAILURE_FATAL;

@@ -14,6 +14,7 @@
 static int text_of(lua_State *L)
 {
     luaL_tolstring(L, 1, NULL);
+    lua_tostring(L, -1); /* a number becomes a string here, where it may fail */
     return 1;
 }
 

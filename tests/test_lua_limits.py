@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts that would not end, would eat all memory, or would take the process along: each fails alone."""
+import threading
+import time
+
+import pytest
+
+from harness.client import fetch
+from harness.httpd import Sizes
+
+
+def write(server, name, body):
+    """A script whose handle(r) has this body."""
+    (server.docroot / name).write_text(f"function handle(r)\n{body}\nend\n")
+
+
+OK = "r:puts('fine')"
+
+ENDLESS = {
+    "loop": "while true do end",
+    "repeat_until": "repeat until false",
+    "goto_itself": "::again:: goto again",
+    "tail_calls": "local function f() return f() end f()",
+    "pcall_loop": "while true do pcall(function() while true do end end) end",
+    "pcall_recursion": "local function f() while true do pcall(f) end end f()",
+    "error_loop": "while true do pcall(error, 'x') end",
+    "coroutine_resume": "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
+    "coroutine_wrap": "coroutine.wrap(function() coroutine.wrap(function() while true do end end)() end)()",
+    "coroutine_pingpong": "local c = coroutine.wrap(function() while true do coroutine.yield() end end) while true do c() end",
+    "coroutine_in_pcall": "while true do pcall(coroutine.wrap(function() while true do end end)) end",
+    "xpcall_handler": "xpcall(function() while true do end end, function() while true do end end)",
+    "xpcall_error_handler": "while true do xpcall(error, function() while true do end end) end",
+    "close_variable": "local x <close> = setmetatable({}, {__close = function() while true do end end})",
+    "close_in_coroutine": "local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() "
+                          "while true do end end}) coroutine.yield() end) coroutine.resume(c) coroutine.close(c)",
+    "metamethod": "local t = setmetatable({}, {__index = function(t, k) while true do end end}) return t.x",
+    "sort": "table.sort({3, 2, 1}, function() while true do end end)",
+    "gsub": "('x'):gsub('.', function() while true do end end)",
+    "tostring": "error(setmetatable({}, {__tostring = function() while true do end end}))",
+    "load_reader": "load(function() while true do end end)",
+    "chunk_of_module": "require 'endless'",
+}
+
+HOGS = {
+    "table": "local t = {} while true do t[#t + 1] = {} end",
+    "string": "local s = 'x' while true do s = s .. s end",
+    "rep": "return ('x'):rep(1 << 30)",
+    "concat": "local t = {} for i = 1, 1 << 22 do t[i] = 'xxxxxxxxxxxxxxxx' end return table.concat(t)",
+    "coroutines": "local t = {} while true do t[#t + 1] = coroutine.create(print) end",
+    "wrapped": "coroutine.wrap(function() local t = {} while true do t[#t + 1] = {} end end)()",
+    "headers": "local t = {} while true do t[#t + 1] = tostring(#t) .. ('x'):rep(1000) end",
+}
+
+
+class TestTime:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4, prefork=4)
+    CONF = "<Files bad.lua>\nLuaTimeLimit 100ms\n</Files>\n<Files quick.lua>\nLuaTimeLimit 2s\n</Files>\n"
+
+    @pytest.mark.parametrize("way", ENDLESS)
+    def test_an_endless_script_is_stopped(self, server, way):
+        (server.docroot / "endless.lua").write_text("while true do end")
+        write(server, "bad.lua", ENDLESS[way])
+        with server.expect_log(r"LP006: .*LuaTimeLimit"):
+            assert fetch(server.port, "/bad.lua").status == 503
+        write(server, "good.lua", OK)
+        assert fetch(server.port, "/good.lua").text == "fine"
+
+    def test_others_are_served_meanwhile(self, server):
+        write(server, "bad.lua", ENDLESS["pcall_loop"])
+        write(server, "good.lua", OK)
+        with server.expect_log("LP006"):
+            stuck = threading.Thread(target=fetch, args=(server.port, "/bad.lua"))
+            stuck.start()
+            while stuck.is_alive():
+                assert fetch(server.port, "/good.lua").text == "fine"
+            stuck.join()
+
+    def test_a_response_under_way_is_cut(self, server):
+        write(server, "bad.lua", "r.headers_out['X-Started'] = '1' r:puts(('x'):rep(100000)) r:flush() while true do end")
+        with server.expect_log("LP006"), pytest.raises(Exception, match=""):
+            fetch(server.port, "/bad.lua")
+
+    def test_what_ends_in_time_is_left_alone(self, server):
+        write(server, "quick.lua", "for i = 1, 100000 do end " + OK)
+        for _ in range(8):
+            assert fetch(server.port, "/quick.lua").text == "fine"
+
+    def test_a_vm_that_was_stopped_is_not_used_again(self, server):
+        write(server, "bad.lua", ENDLESS["coroutine_wrap"])
+        write(server, "good.lua", "local n = 0 for i = 1, 1000000 do n = n + i end r:puts(n)")
+        for _ in range(3):
+            with server.expect_log("LP006"):
+                fetch(server.port, "/bad.lua")
+            for _ in range(4):
+                assert fetch(server.port, "/good.lua").text == "500000500000"
+
+
+class TestMemory:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4, prefork=1)
+    CONF = "LuaMemoryLimit 4M\n"
+
+    @pytest.mark.parametrize("way", HOGS)
+    def test_a_hog_gets_not_enough_memory(self, server, way):
+        write(server, "bad.lua", HOGS[way])
+        with server.expect_log("LP005: .*not enough memory.*LuaMemoryLimit"):
+            assert fetch(server.port, "/bad.lua").status == 500
+        write(server, "good.lua", OK)
+        assert fetch(server.port, "/good.lua").text == "fine"
+
+    def test_the_script_may_catch_it(self, server):
+        write(server, "catch.lua", "local ok, e = pcall(string.rep, 'x', 1 << 30) r:puts(tostring(ok), ' ', e)")
+        assert fetch(server.port, "/catch.lua").text == "false not enough memory"
+
+    def test_memory_comes_back(self, server):
+        write(server, "bad.lua", HOGS["table"])
+        write(server, "large.lua", "local t = {} for i = 1, 50000 do t[i] = i end r:puts(#t)")
+        before = None
+        for round_ in range(6):
+            with server.expect_log("LP005"):
+                fetch(server.port, "/bad.lua")
+            for _ in range(20):
+                assert fetch(server.port, "/large.lua").text == "50000"
+            if round_ == 1:
+                before = server.rss()
+        assert server.rss() < before + (16 << 20)  # each of four threads may keep what one VM may hold
+
+    @pytest.mark.parametrize("bytes_", [60000, 80000, 100000, 120000, 150000])
+    def test_a_limit_that_is_too_low_fails_cleanly(self, make_httpd, bytes_):
+        server = make_httpd(modules=("luapool",), scripts=None, conf=f"LuaMemoryLimit {bytes_}\n", sizes=Sizes(threads=2))
+        server.log.allow("LP00[15]")
+        server.start()
+        write(server, "many.lua", "for i = 1, 200 do r.headers_out['X-' .. i] = i; local _ = {r.headers_in, r.notes} end "
+                                  "string.x = 1; package.loaded.y = {}; r:puts(('x'):rep(20000))")
+        for _ in range(30):
+            assert fetch(server.port, "/many.lua").status in (200, 500)
+
+
+class TestProcess:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4, prefork=1)
+
+    @pytest.mark.parametrize("body", ["os.exit(3)", "os.exit(true, true)"])
+    def test_a_script_cannot_end_the_process(self, server, body):
+        children = server.children()
+        write(server, "exit.lua", body)
+        with server.expect_log("LP001: .*os.exit is not available"):
+            assert fetch(server.port, "/exit.lua").status == 500
+        assert server.children() == children
+
+    @pytest.mark.parametrize("call", ["load(code)", "load(code, 'x', 'b')", "load(function() local c = code code = nil return c end)",
+                                      "loadfile(name)", "loadfile(name, 'b')", "loadfile(name, 'bt')"])
+    def test_bytecode_is_refused(self, server, call):
+        target = server.docroot / "code.luac"
+        target.write_bytes(b"")
+        target.chmod(0o666)
+        write(server, "byte.lua", f"local name = '{target}' local code = string.dump(function() return 1 end)\n"
+                                  "local f = io.open(name, 'wb') f:write(code) f:close()\n"
+                                  f"local f, e = {call} r:puts(tostring(f), ' ', e)")
+        assert "nil" in fetch(server.port, "/byte.lua").text
+        assert "attempt to load a binary chunk" in fetch(server.port, "/byte.lua").text
+
+    def test_a_bytecode_script_is_refused(self, server):
+        (server.docroot / "dump.lua").write_text(
+            "function handle(r) r:write(string.dump(load('function handle(r) r:puts(1) end'))) end")
+        (server.docroot / "compiled.lua").write_bytes(fetch(server.port, "/dump.lua").body)
+        with server.expect_log("LP002: .*attempt to load a binary chunk"):
+            assert fetch(server.port, "/compiled.lua").status == 500
+
+    def test_bytecode_runs_where_it_is_allowed(self, make_httpd):
+        server = make_httpd(modules=("luapool",), scripts=None, conf="LuaAllowBytecode On\n")
+        server.start()
+        (server.docroot / "dump.lua").write_text(
+            "function handle(r) r:write(string.dump(load('function handle(r) r:puts(load(string.dump(function() return 7 end))()) end'))) end")
+        (server.docroot / "compiled.lua").write_bytes(fetch(server.port, "/dump.lua").body)
+        assert fetch(server.port, "/compiled.lua").text == "7"
+        assert fetch(server.port, "/compiled.lua").text == "7"
+
+    @pytest.mark.parametrize("body", [
+        "debug.sethook(print, 'l')", "debug.getregistry()", "debug.setupvalue(next, 1, 1)", "debug.setuservalue(r, 1)",
+        "debug.setmetatable(r, {})", "debug.getinfo(2, 'f').func()"])
+    def test_debug_cannot_reach_the_module(self, server, body):
+        write(server, "debug.lua", body)
+        with server.expect_log("LP001: .*not (available|to be called)"):
+            assert fetch(server.port, "/debug.lua").status == 500
+        write(server, "good.lua", OK)
+        assert fetch(server.port, "/good.lua").text == "fine"
+
+
+class TestPool:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4)
+    CONF = "LuaPoolMax 1\nLuaPoolWaitTimeout 100ms\n"
+
+    def test_who_waits_too_long_gets_503(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("a child serves one request at a time")
+        write(server, "slow.lua", "local t = os.time() + 2 while os.time() < t do end " + OK)
+        write(server, "good.lua", OK)
+        slow = threading.Thread(target=fetch, args=(server.port, "/slow.lua"))
+        slow.start()
+        time.sleep(0.3)
+        with server.expect_log("LP007: .*LuaPoolMax"):
+            answer = fetch(server.port, "/good.lua")
+        slow.join()
+        assert answer.status == 503
+        assert fetch(server.port, "/good.lua").text == "fine"
