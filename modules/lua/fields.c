@@ -146,19 +146,71 @@ static int get_some_auth_required(lua_State *L, request_rec *r)
 
 static int get_auth_name(lua_State *L, request_rec *r)
 {
-    lua_pushstring(L, ap_auth_name(r));
+    const char *name = ap_auth_name(r);
+
+    lua_pushstring(L, name ? name : "");
     return 1;
 }
 
 static int get_basic_auth_pw(lua_State *L, request_rec *r)
 {
     const char *password = NULL;
+    int status = ap_get_basic_auth_pw(r, &password);
 
-    if (ap_get_basic_auth_pw(r, &password) != OK) {
-        return 0;
-    }
-    lua_pushstring(L, password);
+    lua_pushstring(L, status == OK && password ? password : "");
     return 1;
+}
+
+/* A bit of Options or AllowOverride, and its name. */
+typedef struct bit {
+    int bits;
+    const char *name;
+} bit;
+
+/* [-0, +1, m] The names of the bits that are set, with a space between. */
+static int push_names(lua_State *L, int bits, const bit *names)
+{
+    luaL_Buffer text;
+    int count = 0;
+
+    luaL_buffinit(L, &text);
+    for (; names->name; names++) {
+        if ((bits & names->bits) == names->bits) {
+            if (count++) {
+                luaL_addchar(&text, ' ');
+            }
+            luaL_addstring(&text, names->name);
+        }
+    }
+    luaL_pushresult(&text);
+    return 1;
+}
+
+static int get_options(lua_State *L, request_rec *r)
+{
+    static const bit names[] = {{OPT_INDEXES, "Indexes"},
+                                {OPT_INCLUDES, "Includes"},
+                                {OPT_SYM_LINKS, "FollowSymLinks"},
+                                {OPT_SYM_OWNER, "SymLinksIfOwnerMatch"},
+                                {OPT_EXECCGI, "ExecCGI"},
+                                {OPT_MULTI, "MultiViews"},
+                                {0, NULL}};
+
+    return push_names(L, ap_allow_options(r), names);
+}
+
+static int get_allowoverrides(lua_State *L, request_rec *r)
+{
+    static const bit names[] = {{OR_LIMIT, "Limit"},       {OR_OPTIONS, "Options"},
+                                {OR_FILEINFO, "FileInfo"}, {OR_AUTHCFG, "AuthConfig"},
+                                {OR_INDEXES, "Indexes"},   {0, NULL}};
+    int overrides = ap_allow_overrides(r);
+
+    if ((overrides & OR_ALL) == OR_ALL || !(overrides & OR_ALL)) {
+        lua_pushstring(L, overrides & OR_ALL ? "All" : "None");
+        return 1;
+    }
+    return push_names(L, overrides, names);
 }
 
 static int get_banner(lua_State *L, request_rec *r)
@@ -233,6 +285,8 @@ const lp_field lp_fields[] = {
     CALL(server_name, NULL),
     CALL(auth_name, NULL),
     CALL(basic_auth_pw, NULL),
+    CALL(options, NULL),
+    CALL(allowoverrides, NULL),
     CALL(banner, NULL),
     CALL(server_built, NULL),
     CALL(port, NULL),
