@@ -18,7 +18,7 @@ typedef struct watch watch;
 /* Called on the watchdog's thread, without a lock, for a watch whose deadline has passed; again
  * every WATCHDOG_REPEAT until the watch is disarmed or armed anew. It may take a while (other
  * watches are late by that) and may itself arm and disarm watches: a periodic job is a watch whose
- * expire function arms it again. It must not add or remove watches.
+ * expire function arms it again. It may add watches, and remove others than its own.
  *
  * The work may end, and the next begin, between the decision to call and the call. Whatever harms
  * must therefore ask watch_overdue() at a point where the watched thread can't go on, such as in a

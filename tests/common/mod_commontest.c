@@ -69,7 +69,7 @@ static const command_rec directives[] = {
     AP_INIT_TAKE1("CommonColour", conf_set_word,
                   CONF_SERVER_WORD_SLOT(commontest_module, server_conf, colour, colours), RSRC_CONF,
                   "a word"),
-    {NULL}};
+    {.name = NULL}};
 
 static int show_conf(request_rec *r)
 {

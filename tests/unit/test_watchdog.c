@@ -184,6 +184,43 @@ static void calls_nobody_once_the_pool_is_gone(void **state)
     watchdog_stop(dog);
 }
 
+/* A crew of watches, of which the first to be called sends home the others. */
+typedef struct crew {
+    watchdog *dog;
+    watch *boss, *before, *after, *late;
+    int calls;
+} crew;
+
+static void note_crew_call(void *baton)
+{
+    ((crew *)baton)->calls++;
+}
+
+static void send_home(void *baton)
+{
+    crew *c = baton;
+
+    watch_disarm(c->boss);
+    watchdog_remove(c->before);
+    watchdog_remove(c->after);
+    assert_int_equal(watchdog_add(c->dog, &c->late, note_crew_call, c), APR_SUCCESS);
+    watch_arm_at(c->late, 2000);
+}
+
+static void lets_an_expire_function_add_and_remove_others(void **state)
+{
+    crew c = {.dog = manual(state)};
+
+    assert_int_equal(watchdog_add(c.dog, &c.before, note_crew_call, &c), APR_SUCCESS);
+    assert_int_equal(watchdog_add(c.dog, &c.boss, send_home, &c), APR_SUCCESS);
+    assert_int_equal(watchdog_add(c.dog, &c.after, note_crew_call, &c), APR_SUCCESS);
+    watch_arm_at(c.boss, 1000);
+    assert_int_equal(watchdog_check(c.dog, 1000), 2000);
+    assert_int_equal(watchdog_check(c.dog, 2000), 2000 + WATCHDOG_REPEAT);
+    assert_int_equal(c.calls, 1);
+    watchdog_stop(c.dog);
+}
+
 /* --- the thread --- */
 
 static void note_mask(void *baton)
@@ -352,6 +389,7 @@ int main(void)
         UNIT_TEST(is_overdue_only_while_armed_and_late),
         UNIT_TEST(takes_no_limit_for_no_deadline),
         UNIT_TEST(calls_nobody_once_the_pool_is_gone),
+        UNIT_TEST(lets_an_expire_function_add_and_remove_others),
         UNIT_TEST(calls_on_its_own_thread_with_signals_blocked),
         UNIT_TEST(wakes_for_an_earlier_deadline),
         UNIT_TEST(removal_waits_for_a_call_that_runs),
