@@ -2,7 +2,7 @@
 """PythonHandler: which functions are called, what their answers and their errors become."""
 import pytest
 
-RESULTS = ("ok", "declined", "done", "gone", "enum", "none", "text", "true", "odd", "huge", "returned", "returned_pair",
+RESULTS = ("ok", "declined", "done", "gone", "enum", "announces", "none", "text", "true", "odd", "huge", "returned", "returned_pair",
            "returned_wrong", "returned_nothing", "raises", "leaves", "interrupts", "unprintable", "surrogate", "late",
            "missing", "assigns")
 
@@ -39,7 +39,7 @@ class TestResults:
 
     @pytest.mark.parametrize("name,log", [
         ("none", "PP013: .*returned NoneType"), ("text", "PP013: .*returned str"), ("true", "PP013: .*returned bool"),
-        ("odd", "PP013: .*returned 42"), ("huge", r"PP013: .*returned \d{19}, not a status"),
+        ("odd", r"PP013: .*/results.py:\d+: .*returned 42"), ("announces", "PP013: .*returned 100"), ("huge", r"PP013: .*returned \d{19}, not a status"),
         ("returned_wrong", "PP013: .*returned str"), ("returned_nothing", "PP013: SERVER_RETURN takes"),
         ("raises", r"PP010: .*/results.py:\d+: ValueError: secret <b>1</b> \| Traceback .*in raises"),
         ("leaves", "PP010: .*SystemExit: 3"), ("interrupts", "PP010: .*KeyboardInterrupt"),

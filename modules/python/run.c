@@ -86,7 +86,22 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
     return f->status ? f->status : HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* What a handler says: a status, or a failure. */
+/* Where a function is defined, for a failure that has no traceback. */
+static void name_place(pp_call *call, PyObject *function, failure *f)
+{
+    PyObject *code = PyObject_GetAttrString(function, "__code__");
+    PyObject *file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+    PyObject *line = code ? PyObject_GetAttrString(code, "co_firstlineno") : NULL;
+
+    f->script = copy_text(call->r, file);
+    f->line = line ? (int)PyLong_AsLong(line) : 0;
+    PyErr_Clear(); /* not every callable has them */
+    Py_XDECREF(line);
+    Py_XDECREF(file);
+    Py_XDECREF(code);
+}
+
+/* What a handler says: a status, or a failure. 1xx is no answer, but an announcement of one. */
 static int translate(pp_call *call, PyObject *said, failure *f)
 {
     int overflow = 0;
@@ -98,7 +113,7 @@ static int translate(pp_call *call, PyObject *said, failure *f)
                                  call->handler, Py_TYPE(said)->tp_name));
     value = PyLong_AsLongAndOverflow(said, &overflow);
     if (!overflow &&
-        (value == OK || value == DECLINED || value == DONE || (value >= 100 && value < 600)))
+        (value == OK || value == DECLINED || value == DONE || (value >= 200 && value < 600)))
         return (int)value;
     return fail(f, "PP013",
                 apr_psprintf(call->r->pool, "handler %s returned %ld, not a status", call->handler,
@@ -209,6 +224,8 @@ static int call_handlers(pp_thread *state, pp_group *group, const pp_handlers *h
             break;
         }
         status = translate(call, said, f);
+        if (f->kind)
+            name_place(call, function, f);
         Py_DECREF(said);
         Py_DECREF(function);
     }

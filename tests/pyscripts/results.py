@@ -33,6 +33,10 @@ def enum(req):
     return http.HTTPStatus.CONFLICT
 
 
+def announces(req):
+    return apache.HTTP_CONTINUE
+
+
 def none(req):
     return None
 
