@@ -93,7 +93,8 @@ class TestHandlers:
         location("/outer", "PythonHandler stack::Page.named") + \
         location("/outer/inner", "PythonHandler stack::Page.plain") + \
         location("/outer/plain", "PythonDebug On") + \
-        location("/without")
+        location("/without") + \
+        location("/files.txt", "PythonHandler stack::Page.plain | .py")
 
     @pytest.mark.parametrize("path,body", [
         ("/line", "first,second,last"), ("/lines", "first,last"), ("/class", "/class by Page"),
@@ -111,8 +112,16 @@ class TestHandlers:
         with server.expect_log("contains no 'handler'"):
             assert get(server, "/program").status == 500
 
-    def test_nothing_is_done_without_a_handler(self, server):
-        assert get(server, "/without").status == 404
+    def test_without_a_handler_nothing_is_sent(self, server):
+        (server.docroot / "without").write_text("secret = 1\n")
+        with server.expect_log("PP018: "):
+            answer = get(server, "/without")
+        assert answer.status == 500 and "secret" not in answer.text
+
+    def test_a_file_without_a_handler_for_its_extension_is_a_file(self, server):
+        (server.docroot / "files.txt").write_text("text\n")
+        (server.docroot / "files.txt").chmod(0o644)
+        assert get(server, "/files.txt").text == "text\n"
 
 
 class TestConfiguration:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which interpreter serves which request, how many there are, and who waits for whom."""
+import sys
 import threading
 import time
 
@@ -97,6 +98,55 @@ class TestSharedByThreads:
             pytest.skip("a process serves one request at a time")
         at_once(server, "/several", 12)
         assert len({answer.split()[1] for answer in at_once(server, "/several", 12)}) == 3
+
+
+class TestRefusal:
+    """Extensions that load in the main interpreter only."""
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = PATH + location("/refuses", "PythonHandler refuses") + \
+        location("/lazy", "PythonHandler refuses_later", "PythonInterpreter lazy") + \
+        location("/shared", "PythonHandler refuses", "PythonGIL shared") + \
+        location("/readline", "PythonHandler with_readline", "PythonInterpreter readline")
+
+    def test_moves_the_application_to_the_main_interpreter(self, server):
+        with server.expect_log("PP002: application 127.0.0.1 .*PythonGIL main"):
+            assert at_once(server, "/refuses", 8) == ["main_interpreter 127.0.0.1"] * 8
+        assert get(server, "/refuses") == "main_interpreter 127.0.0.1"
+
+    def test_the_log_says_so_once(self, server, mpm):
+        at_once(server, "/refuses", 8)
+        told = [line for line in server.error_log() if "PP002: application 127.0.0.1 " in line]
+        assert 1 <= len(told) <= (8 if mpm == "prefork" else 1)
+
+    def test_a_request_that_had_begun_is_not_repeated(self, server, mpm):
+        with server.expect_log("PP010: .*ImportError: .*subinterpreters"):
+            assert get(server, "/lazy") == 500
+        if mpm != "prefork":
+            assert get(server, "/lazy") == "main_interpreter lazy"
+
+    def test_what_the_administrator_chose_stays(self, server):
+        with server.expect_log("PP010: .*ImportError: .*subinterpreters"):
+            assert get(server, "/shared") == 500
+
+    def test_a_real_one(self, server):
+        assert get(server, "/readline").endswith("readline")
+
+
+class TestOwnGIL:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    SIZES = Sizes(threads=8)
+    CONF = PATH + location("/imports", "PythonHandler imports", "PythonGIL own", "PythonInterpreters 3")
+
+    def test_much_of_the_standard_library_in_several(self, server):
+        """On 3.13 this ends the process unless datetime was in the main interpreter first."""
+        for _ in range(3):
+            assert set(at_once(server, "/imports", 16)) == {"fine"}
+        if sys.version_info < (3, 12):
+            server.log.wait_for("PP004: PythonGIL own needs Python 3.12")
+        else:
+            assert "PypoolGIL: own" in fetch(server.port, "/server-status?auto").text
 
 
 class TestExclusive:

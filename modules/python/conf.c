@@ -364,6 +364,15 @@ static int has_extension(const char *file, const char *extension)
            (len > want && !strcmp(file + len - want, extension));
 }
 
+int pp_conf_has(const pp_conf *conf, pp_phase phase)
+{
+    const pp_handlers *h = conf->handlers;
+
+    while (h && h->phase != phase)
+        h = h->next;
+    return h != NULL;
+}
+
 const pp_handlers *pp_conf_handlers(const pp_conf *conf, pp_phase phase, const request_rec *r)
 {
     const pp_handlers *h, *any = NULL;

@@ -86,6 +86,8 @@ int pp_conf_handler_count(void);
 pp_conf *pp_conf_of(request_rec *r);
 pp_server_conf *pp_server_conf_of(server_rec *s);
 
+/* Whether any handler of `phase` is in effect, for whatever files. */
+int pp_conf_has(const pp_conf *conf, pp_phase phase);
 /* The handlers of `phase` for r's file, or NULL. */
 const pp_handlers *pp_conf_handlers(const pp_conf *conf, pp_phase phase, const request_rec *r);
 /* The directory in which the module of `h` is looked for first, or NULL; from r->pool at need. */

@@ -99,6 +99,16 @@ static int most_members(const pp_group *group, int own_gil, const pp_child *chil
     return cores < child->threads ? (int)cores : child->threads;
 }
 
+/* `own` was asked for, and this Python can't. */
+static void warn_of_shared(const pp_group *group, const pp_child *child)
+{
+    if (group->gil == PP_GIL_OWN && !wants_own_gil(PP_GIL_OWN, child))
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, child->server,
+                     "PP004: PythonGIL own needs Python 3.12: the interpreters of application %s "
+                     "share the GIL",
+                     group->name);
+}
+
 /* Under groups_lock. */
 static int furnish(pp_group *group, pp_child *child)
 {
@@ -135,6 +145,7 @@ static pp_group *add(pp_group **bucket, const char *name, const pp_conf *conf, p
         group->next = *bucket;
         if (group->name && furnish(group, child) == 0) {
             __atomic_store_n(bucket, group, __ATOMIC_RELEASE);
+            warn_of_shared(group, child);
             pp_count(child->counters->applications);
         } else {
             free((char *)group->name);

@@ -41,6 +41,17 @@ static failure no_interpreter(apr_status_t why)
     return f;
 }
 
+/* SetHandler without PythonHandler: declining would send the file, perhaps a script's source. */
+static int nothing_to_run(request_rec *r)
+{
+    failure f = {.kind = FAILURE_SCRIPT,
+                 .tag = "PP018",
+                 .script = r->filename,
+                 .message = "its handler is mod_python, but no PythonHandler says what to run"};
+
+    return report_failure(r, APLOG_MODULE_INDEX, &f, 0);
+}
+
 static int content_handler(request_rec *r)
 {
     const pp_conf *conf;
@@ -56,7 +67,7 @@ static int content_handler(request_rec *r)
     conf = pp_conf_of(r);
     handlers = pp_conf_handlers(conf, PP_CONTENT, r);
     if (!handlers)
-        return DECLINED;
+        return pp_conf_has(conf, PP_CONTENT) ? DECLINED : nothing_to_run(r);
     pp_child_begin();
     first = APR_ARRAY_IDX(handlers->items, 0, const pp_handler *);
     group = pp_group_of(conf, first, r);
