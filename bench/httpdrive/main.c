@@ -61,21 +61,30 @@ static bool on_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-static int report(const struct result *r)
+/* All the reports that were asked for; the text is left out when another takes its place. */
+static bool write_reports(const struct result *r)
 {
     const struct options *o = &r->plan->options;
-    bool fine;
+    const struct {
+        const char *path;
+        void (*report)(const struct result *, FILE *);
+    } files[] = {{o->json, output_json},      {o->csv, output_csv},   {o->html, output_html},
+                 {o->hgrm, output_hgrm},      {o->hlog, output_hlog}, {o->ab_csv, output_ab_csv},
+                 {o->gnuplot, output_gnuplot}};
+    bool fine = true, taken = false;
 
-    if (!on_stdout(o->json) && !on_stdout(o->csv))
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        taken = taken || on_stdout(files[i].path);
+    if (!taken)
         (o->ab_html ? output_ab_html : o->ab ? output_ab : output_text)(r, stdout);
-    fine = write_file(r, o->json, output_json);
-    fine = write_file(r, o->csv, output_csv) && fine;
-    fine = write_file(r, o->html, output_html) && fine;
-    fine = write_file(r, o->hgrm, output_hgrm) && fine;
-    fine = write_file(r, o->hlog, output_hlog) && fine;
-    fine = write_file(r, o->ab_csv, output_ab_csv) && fine;
-    fine = write_file(r, o->gnuplot, output_gnuplot) && fine;
-    if (fflush(stdout) || !fine)
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        fine = write_file(r, files[i].path, files[i].report) && fine;
+    return fflush(stdout) == 0 && fine;
+}
+
+static int report(const struct result *r)
+{
+    if (!write_reports(r))
         return EXIT_USAGE;
     if (r->nothing_connected && r->stats.error_kinds && !r->interrupted)
         fprintf(stderr, "httpdrive: HD051: nothing could connect to %s port %u: %s\n",

@@ -93,7 +93,6 @@ static void warn_of_size(struct result *r)
 static void warn_of_trouble(struct result *r)
 {
     const struct stats *s = &r->stats;
-    uint64_t alive = s->connections_alive;
 
     if (*r->ended_by)
         warn(r, "cut short: %s", r->ended_by);
@@ -112,10 +111,6 @@ static void warn_of_trouble(struct result *r)
     if (s->connect_retransmits)
         warn(r, "%llu connections had to repeat packets to connect: a listen queue was full",
              (unsigned long long)s->connect_retransmits);
-    if (r->plan->rate == 0 && r->plan->options.keepalive && alive < r->plan->options.connections &&
-        s->in_flight && !r->nothing_connected)
-        warn(r, "%llu of %llu connections were open at the end", (unsigned long long)alive,
-             (unsigned long long)r->plan->options.connections);
     if (!stats_conserved(s))
         warn(r, "DEFECT: the outcomes do not add up to the requests started");
 }

@@ -129,6 +129,9 @@ void worker_next(struct worker *w, struct conn *c)
         conn_begin(w, c, 0, false);
         w->depth--;
     } else {
+        /* Nothing is left to do. Kept open, it would hold a process or thread of the server that
+         * the connections still waiting may need. */
+        conn_close(w, c);
         worker_rest(w, c);
     }
 }
