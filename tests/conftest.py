@@ -43,20 +43,25 @@ def pytest_generate_tests(metafunc):
         assert set(wanted) <= set(MPMS), f"--mpm takes {', '.join(MPMS)}"
         # The very strings of MPMS: pytest compares parameters by identity when it looks for a fixture to share.
         metafunc.parametrize("mpm", [mpm for mpm in MPMS if mpm in wanted], indirect=True, scope="class")
-    if "lang" in metafunc.fixturenames:
+    if "lang" in metafunc.fixturenames and "site_of" not in metafunc.fixturenames:
         metafunc.parametrize("lang", LANGUAGES, scope="function")
 
 
+def python_conf(folder, *names):
+    """The lines that make files NAME.py of a folder handlers: the module of the file's name, whose handler() is called."""
+    files = [f"<Files {name}.py>\nPythonHandler {name}\n</Files>" for name in names]
+    return "\n".join(["<IfModule pypool_module>", f'<Directory "{folder}">', *files, "</Directory>", "</IfModule>"]) + "\n"
+
+
 def script_conf(docroot):
-    """The lines that make a folder's .lua and .py files handlers, where the modules are loaded. A .py file is the
-    module of its own name, whose handler() is called."""
+    """The lines that make a folder's .lua and .py files handlers, where the modules are loaded."""
     lines = ["<IfModule luapool_module>", "AddHandler lua-script .lua", "</IfModule>",
-             "<IfModule pypool_module>", "AddHandler mod_python .py"]
-    for path in sorted(Path(docroot).rglob("*.py")):
-        folder = "{docroot}/" + path.parent.relative_to(docroot).as_posix()
-        lines += [f'<Directory "{folder.removesuffix("/.")}">', f"<Files {path.name}>", f"PythonHandler {path.stem}",
-                  "</Files>", "</Directory>"]
-    return "\n".join(lines + ["</IfModule>"]) + "\n"
+             "<IfModule pypool_module>", "AddHandler mod_python .py", "</IfModule>"]
+    text = "\n".join(lines) + "\n"
+    for folder in sorted({path.parent for path in Path(docroot).rglob("*.py")}):
+        place = ("{docroot}/" + folder.relative_to(docroot).as_posix()).removesuffix("/.")
+        text += python_conf(place, *sorted(path.stem for path in folder.glob("*.py")))
+    return text
 
 
 def make_server(mpm, *, modules=("luapool", "pypool"), conf="", scripts="scripts", sizes=Sizes(), env=None):
@@ -153,6 +158,12 @@ class Site:
 def site(server, lang):
     """The class's server, for each language."""
     return Site(server, lang)
+
+
+@pytest.fixture
+def site_of(server):
+    """site_of(lang), for tests whose cases differ between the languages."""
+    return lambda lang: Site(server, lang)
 
 
 def _time_is_up(*_):

@@ -8,8 +8,6 @@ function handle(r)
         while true do pcall(forever) end
     elseif r.args == "coroutine" then
         coroutine.wrap(forever)()
-    elseif r.args == "pattern" then
-        return (("a"):rep(100000)):find(("a*"):rep(20) .. "b")
     end
     forever()
 end

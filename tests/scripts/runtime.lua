@@ -1,10 +1,10 @@
 -- Line 7 fails.
 local function inner(r)
-    local secret = nil
+    local t = {}
     r:puts("secret words")
     -- The message names a variable and holds markup:
 
-    return secret["<b>secret & words</b>"].x
+    return t["<b>secret & words</b>"].x
 end
 
 function handle(r)
