@@ -80,6 +80,7 @@ static idle_pool_limits limits_of(const lp_server_conf *conf)
 
     if (conf->mode == LP_MODE_FRESH) {
         limits.min = limits.max_idle = 0;
+        limits.max_uses = 1; /* none is passed on to who waits, either */
     } else if (conf->mode == LP_MODE_LOCK) {
         limits.min = limits.max_idle = limits.max = 1;
         limits.wait_timeout = apr_time_from_sec(3600);

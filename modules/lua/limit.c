@@ -119,6 +119,11 @@ void lp_limit_leave(lp_vm *vm)
     vm->outer = NULL;
 }
 
+int lp_limit_nested(void)
+{
+    return current_vm != NULL;
+}
+
 /* Says that `L` runs from here on. A deadline may have passed while another coroutine ran, which
  * got the hook. */
 static void runs(lua_State *L)

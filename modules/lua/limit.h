@@ -20,6 +20,9 @@ void lp_limit_install(lua_State *L);
 void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit);
 void lp_limit_leave(lp_vm *vm);
 
+/* Whether this thread runs a script: what it asks for then, it must not wait for. */
+int lp_limit_nested(void);
+
 /* What a VM's watch calls. */
 void lp_limit_expire(void *vm);
 

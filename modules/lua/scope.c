@@ -4,9 +4,12 @@
  * once: a VM from the child's pool, as good as new. request: the same, kept until the request ends.
  * conn, thread: a VM of one file, kept by the connection or the thread, outside the pool (there may
  * be more connections than the pool has VMs). server: a pool of VMs for each file and virtual host.
- * A keeper's VM that is busy is not entered a second time (a sub-request for the file that is
- * running): the call then gets one as under once. */
+ *
+ * A script may cause a sub-request that a script answers. The inner call must not wait for a VM
+ * that the outer may hold: it takes what is idle, or gets one of its own. A keeper's VM that is
+ * busy is not entered a second time either. */
 #include "modules/lua/scope.h"
+#include "modules/lua/limit.h"
 #include "modules/lua/run.h"
 #include "modules/common/conf_value.h"
 #include <apr_strings.h>
@@ -17,6 +20,7 @@ APLOG_USE_MODULE(luapool);
 /* A VM kept for a file by a request, a connection or a thread. */
 typedef struct keeper {
     lp_child *child;
+    int from_pool;   /* it takes its VM from the child's pool */
     idle_pool *pool; /* where the VM goes in the end; NULL: it is closed */
     lp_vm *vm;       /* NULL: none at present */
     int busy;
@@ -64,17 +68,31 @@ static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy, 
     idle_pool_release(pool, &vm->item, healthy, 0);
 }
 
-static apr_status_t enter_once(lp_lease *lease)
+/* A VM from `pool`: an inner call does not wait for one. */
+static apr_status_t take(lp_lease *lease, idle_pool *pool)
 {
     idle_item *item;
-    apr_status_t rv = idle_pool_acquire(lease->child->vms, &item);
+    apr_status_t rv = APR_SUCCESS;
 
-    if (rv == APR_SUCCESS) {
+    if (lp_limit_nested()) {
+        item = idle_pool_borrow(pool);
+    } else {
+        rv = idle_pool_acquire(pool, &item);
+    }
+    if (rv == APR_SUCCESS && item) {
         lease->vm = (lp_vm *)item;
-        lease->pool = lease->child->vms;
-        lease->ends = 1;
+        lease->pool = pool;
+    } else if (rv == APR_SUCCESS) {
+        lease->vm = lp_vm_make(&lease->child->world);
+        rv = lease->vm ? APR_SUCCESS : APR_ENOMEM;
     }
     return rv;
+}
+
+static apr_status_t enter_once(lp_lease *lease)
+{
+    lease->ends = 1;
+    return take(lease, lease->child->vms);
 }
 
 /* The keeper's owner goes. */
@@ -102,10 +120,10 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
     if (k->busy) {
         return enter_once(lease);
     }
-    if (!k->vm && k->pool) {
-        idle_item *item = NULL;
-        rv = idle_pool_acquire(k->pool, &item);
-        k->vm = (lp_vm *)item;
+    if (!k->vm && k->from_pool) {
+        rv = take(lease, lease->child->vms);
+        k->vm = lease->vm;
+        k->pool = lease->pool;
     } else if (!k->vm) {
         k->vm = lp_vm_make(&k->child->world);
         rv = k->vm ? APR_SUCCESS : APR_ENOMEM;
@@ -120,7 +138,7 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
 }
 
 /* The keeper that hangs on an APR pool (of the request or the connection) for this file. */
-static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, idle_pool *pool,
+static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, int from_pool,
                                       const script *s)
 {
     const char *key = apr_pstrcat(lease->r->pool, "luapool:", s->path, NULL);
@@ -132,7 +150,7 @@ static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, idle_p
     if (!k) {
         k = apr_pcalloc(owner, sizeof *k);
         k->child = lease->child;
-        k->pool = pool;
+        k->from_pool = from_pool;
         apr_pool_userdata_set(k, apr_pstrdup(owner, key), drop_kept, owner);
     }
     return enter_kept(lease, k);
@@ -203,7 +221,6 @@ static server_pool *make_server_pool(const lp_lease *lease, const lp_conf *conf,
 static apr_status_t enter_server(lp_lease *lease, const lp_conf *conf, const script *s)
 {
     server_pool *pool;
-    idle_item *item;
     apr_status_t rv;
 
     apr_thread_mutex_lock(lease->child->lock);
@@ -215,11 +232,9 @@ static apr_status_t enter_server(lp_lease *lease, const lp_conf *conf, const scr
     if (!pool) {
         return APR_ENOMEM;
     }
-    rv = idle_pool_acquire(pool->pool, &item);
+    rv = take(lease, pool->pool);
     if (rv == APR_SUCCESS) {
-        lease->vm = (lp_vm *)item;
         lease->vm->keeps_state = 1;
-        lease->pool = pool->pool;
     }
     return rv;
 }
@@ -234,9 +249,9 @@ apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, co
     case LP_SCOPE_ONCE:
         return enter_once(lease);
     case LP_SCOPE_REQUEST:
-        return enter_pool_keeper(lease, r->pool, child->vms, s);
+        return enter_pool_keeper(lease, r->pool, 1, s);
     case LP_SCOPE_CONN:
-        return enter_pool_keeper(lease, r->connection->pool, NULL, s);
+        return enter_pool_keeper(lease, r->connection->pool, 0, s);
     case LP_SCOPE_THREAD:
         return enter_thread(lease, s);
     case LP_SCOPE_SERVER:
@@ -254,35 +269,41 @@ static apr_pool_t *response_pool(const request_rec *r)
     return r->pool;
 }
 
-/* A VM that stays with its keeper. */
-static void leave_kept(keeper *k, int healthy)
+/* Gives back or closes a VM whose use has ended or will go on with the next call. */
+static void put(idle_pool *pool, lp_vm *vm, int healthy)
 {
-    k->busy = 0;
-    if (healthy && !lp_vm_is_bloated(k->vm)) {
-        if (lp_vm_wants_sweep(k->vm)) {
-            lp_vm_sweep(k->vm);
-        }
-        return;
-    }
-    if (k->pool) {
-        idle_pool_release(k->pool, &k->vm->item, 0, 0);
+    if (pool) {
+        idle_pool_release(pool, &vm->item, healthy, 0);
     } else {
-        lp_vm_unmake(k->vm);
+        lp_vm_unmake(vm);
     }
-    k->vm = NULL;
+}
+
+/* Whether a VM whose state goes on may do so; sweeps it if need be. */
+static int goes_on(lp_vm *vm, int healthy)
+{
+    if (!healthy || lp_vm_is_bloated(vm)) {
+        return 0;
+    }
+    if (lp_vm_wants_sweep(vm)) {
+        lp_vm_sweep(vm);
+    }
+    return 1;
 }
 
 void lp_scope_leave(lp_lease *lease, int healthy)
 {
-    if (lease->kept) {
-        leave_kept(lease->kept, healthy);
-    } else if (lease->ends) {
+    keeper *k = lease->kept;
+
+    if (k) {
+        k->busy = 0;
+        if (!goes_on(k->vm, healthy)) {
+            put(k->pool, k->vm, 0);
+            k->vm = NULL;
+        }
+    } else if (lease->ends && lease->pool) {
         give_back(lease->child, lease->pool, lease->vm, healthy, response_pool(lease->r));
     } else {
-        healthy = healthy && !lp_vm_is_bloated(lease->vm);
-        if (healthy && lp_vm_wants_sweep(lease->vm)) {
-            lp_vm_sweep(lease->vm);
-        }
-        idle_pool_release(lease->pool, &lease->vm->item, healthy, 0);
+        put(lease->pool, lease->vm, !lease->ends && goes_on(lease->vm, healthy));
     }
 }

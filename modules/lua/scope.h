@@ -10,7 +10,7 @@ typedef struct lp_lease {
     lp_child *child;
     request_rec *r;
     lp_vm *vm;
-    idle_pool *pool;     /* where it goes back to; NULL: a keeper has it */
+    idle_pool *pool;     /* where it goes back to; NULL: a keeper has it, or nobody */
     struct keeper *kept; /* its keeper, see scope.c */
     int ends;            /* the use ends with the call */
 } lp_lease;

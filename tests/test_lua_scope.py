@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LuaScope and LuaPoolMode: how long state lives, who shares it, and that VMs come back."""
+import os
+import re
+import threading
+import time
+
+import pytest
+
+from harness.client import Connection, fetch
+from harness.httpd import Sizes, has_module, load_module
+
+COUNTER = "n = 0\nfunction handle(r) n = n + 1 r:puts(n) end\n"
+
+
+def status(server):
+    """The module's lines of server-status."""
+    text = fetch(server.port, "/server-status?auto").text
+    return {key: value for key, value in re.findall(r"Luapool(\w+): (\S+)", text)}
+
+
+def scope_conf(*scopes):
+    """Lines that give c-SCOPE.lua its scope."""
+    return "".join(f'<Files "*-{scope.split()[0]}.lua">\nLuaScope {scope}\n</Files>\n' for scope in scopes)
+
+
+class TestScopes:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=1, prefork=1)
+    CONF = scope_conf("once", "request", "conn", "thread", "server 1 2")
+
+    @pytest.mark.parametrize("scope, same_connection, other_connection", [
+        ("once", "111", "11"), ("request", "111", "11"), ("conn", "123", "11"), ("thread", "123", "45"), ("server", "123", "45")])
+    def test_how_long_a_global_lives(self, server, scope, same_connection, other_connection):
+        (server.docroot / f"c-{scope}.lua").write_text(COUNTER)
+        with Connection(server.port) as c:
+            assert "".join(c.get(f"/c-{scope}.lua").text for _ in range(3)) == same_connection
+        assert "".join(fetch(server.port, f"/c-{scope}.lua").text for _ in range(2)) == other_connection
+
+    @pytest.mark.parametrize("scope", ["thread", "server", "conn"])
+    def test_each_file_has_a_state_of_its_own(self, server, scope):
+        for name in "ab":
+            (server.docroot / f"{name}-{scope}.lua").write_text(COUNTER)
+        with Connection(server.port) as c:
+            assert [c.get(f"/{name}-{scope}.lua").text for name in "abab"] == ["1", "1", "2", "2"]
+
+    @pytest.mark.parametrize("scope", ["thread", "server"])
+    def test_an_edited_file_runs_anew_in_its_state(self, server, scope):
+        script = server.docroot / f"edit-{scope}.lua"
+        script.write_text("n = (n or 0) + 1\nfunction handle(r) r:puts('old ', n) end")
+        assert [fetch(server.port, f"/edit-{scope}.lua").text for _ in range(2)] == ["old 1", "old 1"]
+        script.write_text("n = (n or 0) + 1\nfunction handle(r) r:puts('new version ', n) end")
+        assert [fetch(server.port, f"/edit-{scope}.lua").text for _ in range(2)] == ["new version 2", "new version 2"]
+
+    @pytest.mark.parametrize("scope", ["once", "request", "conn", "thread", "server"])
+    def test_failures_leave_the_scope_usable(self, server, scope):
+        script = server.docroot / f"f-{scope}.lua"
+        for bad in ("function handle(r) return 'x' end", "x = = 1", "error('chunk')", "function handle(r) error({}) end",
+                    "function handle(r) local t = {} while true do t[#t + 1] = {} end end"):
+            script.write_text(bad)
+            for _ in range(3):
+                with server.expect_log("LP00"):
+                    assert fetch(server.port, f"/f-{scope}.lua").status == 500
+        script.write_text("function handle(r) r:puts('good') end")
+        assert fetch(server.port, f"/f-{scope}.lua").text == "good"
+
+    @pytest.mark.parametrize("scope", ["once", "request", "conn", "thread", "server"])
+    def test_a_kept_request_is_not_the_next_one(self, server, scope):
+        (server.docroot / f"k-{scope}.lua").write_text(
+            "function handle(r) if not old then old = r r:puts('kept') else r:puts(tostring(pcall(function() return old.uri end)), "
+            "tostring(old == r)) end end")
+        with Connection(server.port) as c:
+            first, second = (c.get(f"/k-{scope}.lua").text for _ in range(2))
+        assert first == "kept" and second == ("kept" if scope in ("once", "request") else "falsefalse")
+
+    @pytest.mark.parametrize("scope", ["once", "request", "conn", "thread", "server"])
+    def test_modules_and_search_path(self, server, scope):
+        (server.docroot / "version.lua").write_text("return {mine = true}")
+        (server.docroot / f"v-{scope}.lua").write_text(
+            "local v = require 'version'\nlocal a = require 'apache2'\nfunction handle(r) r:puts(tostring(v.mine), a.OK, "
+            "tostring(a == apache2), tostring(version)) end")
+        assert fetch(server.port, f"/v-{scope}.lua").text == "true0truenil"
+
+
+class TestServerScope:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=6, prefork=1)
+    CONF = scope_conf("server 1 1") + "LuaPoolWaitTimeout 300ms\n"
+
+    def test_one_busy_vm_delays_no_other_script(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("a child serves one request at a time")
+        (server.docroot / "slow-server.lua").write_text("function handle(r) local t = os.time() + 2 while os.time() < t do end end")
+        (server.docroot / "ok-server.lua").write_text("function handle(r) r:puts('ok') end")
+        (server.docroot / "ok.lua").write_text("function handle(r) r:puts('ok') end")
+        slow = threading.Thread(target=fetch, args=(server.port, "/slow-server.lua"))
+        slow.start()
+        while slow.is_alive():
+            assert fetch(server.port, "/ok-server.lua").text == "ok"
+            assert fetch(server.port, "/ok.lua").text == "ok"
+        slow.join()
+
+    def test_who_waits_too_long_gets_503(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("a child serves one request at a time")
+        (server.docroot / "slow-server.lua").write_text("function handle(r) local t = os.time() + 2 while os.time() < t do end end")
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(fetch(server.port, "/slow-server.lua").status)) for _ in range(3)]
+        with server.expect_log("LP007: .*LuaScope server"):
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+        assert sorted(answers)[0] == 200 and 503 in answers
+
+
+class TestVhosts:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=1, prefork=1)
+    CONF = ("LuaScope thread\n<VirtualHost *:{port}>\nServerName a\nDocumentRoot {docroot}\n</VirtualHost>\n"
+            "<VirtualHost *:{port}>\nServerName b\nDocumentRoot {docroot}\nLuaScope server 1 1\n</VirtualHost>\n"
+            "<VirtualHost *:{port}>\nServerName c\nDocumentRoot {docroot}\nLuaScope server 1 1\n</VirtualHost>\n")
+
+    def test_virtual_hosts_share_no_state(self, server):
+        (server.docroot / "n.lua").write_text(COUNTER)
+        got = [fetch(server.port, "/n.lua", headers={"Host": host}).text for host in "abcabc"]
+        assert got == ["1", "1", "1", "2", "2", "2"]
+
+
+class TestPaths:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=2, prefork=1)
+    CONF = ("LuaPackagePath {docroot}/lib/?.lua\n<Directory {docroot}/sub>\nLuaPackagePath {docroot}/sub/lib/?.lua\n</Directory>\n"
+            "<Directory {docroot}/last>\nLuaInherit parent-last\nLuaPackagePath {docroot}/last/lib/?.lua\n</Directory>\n"
+            "<Directory {docroot}/none>\nLuaInherit none\nLuaPackagePath {docroot}/none/lib/?.lua\n</Directory>\n")
+
+    def test_paths_are_merged_as_asked(self, server):
+        for folder in ("", "sub/", "last/", "none/"):
+            (server.docroot / folder / "lib").mkdir(parents=True, exist_ok=True)
+            (server.docroot / folder / "lib" / "where.lua").write_text(f"return '{folder or 'top/'}'")
+            (server.docroot / folder / "p.lua").write_text("function handle(r) r:puts((require 'where'), package.path) end")
+        lib = f"{server.docroot}/%slib/?.lua"
+        for _ in range(3):  # the VM is the same each time
+            for folder, found, end in (("", "top/", lib % ""), ("sub/", "top/", f"{lib % ''};{lib % 'sub/'}"),
+                                       ("last/", "last/", f"{lib % 'last/'};{lib % ''}"), ("none/", "none/", lib % "none/")):
+                text = fetch(server.port, f"/{folder}p.lua").text
+                assert text.startswith(found) and text.endswith(";" + end)
+                assert f";{server.docroot}/{folder}?.lua;{server.docroot}/{folder}?/init.lua" in text
+                assert ";./" not in text
+
+    def test_an_edited_module_is_noticed(self, server):
+        (server.docroot / "mod.lua").write_text("return 'one'")
+        (server.docroot / "m.lua").write_text("function handle(r) r:puts((require 'mod')) end")
+        assert fetch(server.port, "/m.lua").text == "one"
+        (server.docroot / "mod.lua").write_text("return 'two two'")
+        deadline = time.monotonic() + 10
+        while fetch(server.port, "/m.lua").text != "two two":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+class TestCodeCache:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=2, prefork=1)
+    CONF = "".join(f'<Files "{mode}.lua">\nLuaCodeCache {mode}\n</Files>\n' for mode in ("stat", "forever", "never"))
+
+    @pytest.mark.parametrize("mode, after", [("stat", "second"), ("forever", "first"), ("never", "second")])
+    def test_an_edit(self, server, mode, after):
+        script = server.docroot / f"{mode}.lua"
+        script.write_text("function handle(r) r:puts('first') end")
+        assert [fetch(server.port, f"/{mode}.lua").text for _ in range(3)] == ["first"] * 3
+        script.write_text("function handle(r) r:puts('second') end")
+        assert [fetch(server.port, f"/{mode}.lua").text for _ in range(3)] == [after] * 3
+
+    def test_an_edit_of_the_same_length_with_an_old_time(self, server):
+        script = server.docroot / "stat.lua"
+        script.write_text("function handle(r) r:puts('aaaaa') end")
+        assert fetch(server.port, "/stat.lua").text == "aaaaa"
+        script.write_text("function handle(r) r:puts('bbbbb') end")
+        os.utime(script, (1000000000, 1000000000))
+        assert fetch(server.port, "/stat.lua").text == "bbbbb"
+
+
+@pytest.mark.parametrize("mode, made", [("pool", "few"), ("fresh", "each"), ("lock", "one")])
+class TestModes:
+    def test_pool_mode(self, make_httpd, mpm, mode, made):
+        server = make_httpd(modules=("luapool",), scripts=None, conf=f"LuaPoolMode {mode}\n", sizes=Sizes(threads=10, prefork=1))
+        server.start()
+        (server.docroot / "n.lua").write_text(COUNTER)
+        failed = []
+
+        def load():
+            with Connection(server.port) as c:
+                failed.extend(answer for answer in (c.get("/n.lua").text for _ in range(50)) if answer != "1")
+        threads = [threading.Thread(target=load) for _ in range(1 if mpm == "prefork" else 4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert not failed
+        figures = status(server)
+        count = int(figures["Made"])
+        assert figures["Mode"] == mode
+        assert count in {"one": [1], "few": range(1, 6), "each": [50 * len(threads)]}[made]
+        assert int(figures["Busy"]) == 0 and int(figures["Failures"]) == 0
+
+
+class TestPoolLimits:
+    def test_idle_vms_are_closed_and_the_minimum_stays(self, make_httpd, mpm):
+        if mpm == "prefork":
+            pytest.skip("a child has one VM")
+        server = make_httpd(modules=("luapool",), scripts=None, conf="LuaPoolMin 2\nLuaPoolIdleTimeout 1s\n", sizes=Sizes(threads=4))
+        server.start()
+        (server.docroot / "s.lua").write_text("function handle(r) local t = os.clock() + 0.2 while os.clock() < t do end end")
+        threads = [threading.Thread(target=fetch, args=(server.port, "/s.lua")) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        deadline = time.monotonic() + 15
+        while int(status(server)["Idle"]) != 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    def test_a_vm_is_closed_after_its_last_use(self, make_httpd):
+        server = make_httpd(modules=("luapool",), scripts=None, conf="LuaPoolMaxRequests 5\nLuaPoolMax 1\n", sizes=Sizes(threads=2, prefork=1))
+        server.start()
+        (server.docroot / "n.lua").write_text(COUNTER)
+        assert [fetch(server.port, "/n.lua").text for _ in range(21)] == ["1"] * 21
+        assert int(status(server)["Made"]) >= 5
+
+    def test_a_sub_request_to_the_same_script_works(self, make_httpd, mpm):
+        for scope in ("once", "request", "conn", "thread", "server 1 2"):
+            server = make_httpd(modules=("luapool",), scripts=None, sizes=Sizes(threads=2, prefork=1), conf=load_module("include") + (
+                f'LuaScope {scope}\n<Directory "{{docroot}}">\nOptions +Includes\nAddOutputFilter INCLUDES .lua\n</Directory>\n'))
+            server.start()
+            (server.docroot / "s.lua").write_text(
+                "function handle(r) if r.args then r:puts('inner') else r:puts('[<!--#include virtual=\"/s.lua?inner\" -->]') r:flush() "
+                "r:puts('end') end end")
+            assert fetch(server.port, "/s.lua").text == "[inner]end"
+
+
+def test_hello_runs_unchanged_under_mod_lua(make_httpd):
+    if not has_module("lua"):
+        pytest.skip("mod_lua is not installed")
+    hello = 'function handle(r)\n    r.content_type = "text/plain"\n    r:puts("Hello World!")\nend\n'
+    answers = []
+    for modules, conf in (((), load_module("lua") + "AddHandler lua-script .lua\n"), (("luapool",), "")):
+        server = make_httpd(modules=modules, scripts=None, conf=conf)
+        server.start()
+        (server.docroot / "hello.lua").write_text(hello)
+        answer = fetch(server.port, "/hello.lua")
+        answers.append((answer.status, answer.body, answer.get("content-type"), answer.get("content-length")))
+    assert answers == [(200, b"Hello World!", "text/plain", "12")] * 2
