@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc):
         # The very strings of MPMS: pytest compares parameters by identity when it looks for a fixture to share.
         metafunc.parametrize("mpm", [mpm for mpm in MPMS if mpm in wanted], indirect=True, scope="class")
     if "lang" in metafunc.fixturenames and "site_of" not in metafunc.fixturenames:
-        metafunc.parametrize("lang", LANGUAGES, scope="function")
+        metafunc.parametrize("lang", getattr(metafunc.cls, "LANGUAGES", LANGUAGES), scope="function")
 
 
 def python_conf(folder, *names):
