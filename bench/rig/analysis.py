@@ -256,7 +256,7 @@ def others_share(result: Dict[str, Any]) -> float:
     capacity = sum(entry["wall_ns"] for entry in entries) * result["machine"]["cores"]
     used = sum(entry["machine_busy_ns"] + entry["stolen_ns"] for entry in entries)
     known = sum(entry["server_cpu_ns"] + entry["driver_cpu_ns"] for entry in entries)
-    return max(0.0, (used - known) / capacity) if capacity else 0.0
+    return min(1.0, max(0.0, (used - known) / capacity)) if capacity else 0.0
 
 
 def _cell_name(entry: Dict[str, Any]) -> str:

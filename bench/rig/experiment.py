@@ -44,6 +44,10 @@ class Servers:
     prefork: int = 20
     backlog: int = 511
 
+    def workers(self, mpm: str) -> int:
+        """How many requests a server handles at the same time under an MPM."""
+        return self.prefork if mpm == "prefork" else self.processes * self.threads
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -17,7 +17,7 @@ from .experiment import Experiment, ExperimentError, Load
 from .fleet import Fleet, Member, runnable
 from .progress import Progress
 
-WARM_UP_SECONDS = 0.3
+WARM_UP_PASSES, WARM_UP_SECONDS = 3, 0.15
 # After a round the server still closes connections: its CPU time counts too.
 SETTLE_SECONDS = 0.01
 
@@ -75,9 +75,11 @@ def orders(turns: List[Turn], rounds: int, seed: int) -> List[List[Turn]]:
 
 
 def _warm_up(program: str, member: Member, experiment: Experiment):
-    """New connections spread over all children and threads; what they make on first use is made here."""
-    most = max(load.connections for load in experiment.loads)
-    driver.drive(program, member.url, Load("warm-up", most, keep_alive=False, seconds=WARM_UP_SECONDS))
+    """As many connections kept alive as there are workers: each of them takes one and makes what it needs. Some
+    modules do so in the first requests of a child, not in the first only."""
+    workers = experiment.servers.workers(member.mpm)
+    for _ in range(WARM_UP_PASSES):
+        driver.drive(program, member.url, Load("warm-up", workers, seconds=WARM_UP_SECONDS))
 
 
 def _turn(program: str, member: Member, load: Load) -> Dict[str, Any]:
