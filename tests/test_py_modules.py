@@ -79,6 +79,21 @@ class TestReload:
             time.sleep(1.1)  # each interpreter looks at most once a second
             assert {get(server, "/auto/page.py") for _ in range(20)} == {f"v{value}"}
 
+    def test_an_edit_of_the_requested_file_is_seen_at_once(self, server):
+        for value in range(5):
+            write(server, "auto/page.py", SAY.format(f"'n{value}'"))
+            assert {get(server, "/auto/page.py") for _ in range(5)} == {f"n{value}"}
+
+    def test_a_broken_edit_stays_broken_until_it_is_repaired(self, server):
+        write(server, "auto/page.py", SAY.format("'fine'"))
+        assert get(server, "/auto/page.py") == "fine"
+        for text in ("def handler(", "import no_such_module_1", "x ="):
+            write(server, "auto/page.py", text + "\n")
+            with server.expect_log("PP010: ", 5):
+                assert [get(server, "/auto/page.py") for _ in range(5)] == [500] * 5
+        write(server, "auto/page.py", SAY.format("'repaired'"))
+        assert {get(server, "/auto/page.py") for _ in range(5)} == {"repaired"}
+
     def test_edits_of_a_module_it_imports_are_seen(self, server):
         write(server, "auto/other.py", "X = 'a'\n")
         write(server, "auto/page.py", "import other\n" + SAY.format("other.X"))

@@ -6,12 +6,18 @@
 
 #include "modules/python/text.h"
 
+/* One handler's place in an interpreter's table, used with its GIL held. All objects are owned
+ * references, NULL while nothing is kept. */
 typedef struct pp_script {
     PyObject *function; /* what to call */
     PyObject *token;    /* what mod_python._loader.fresh() is asked with, or None */
+    PyObject *file;     /* bytes: the module's own file, or None */
     const char *path;   /* the PythonPath it was resolved with: the same text, if set, is the same
                          * pointer, since both come from the server's configuration */
-    apr_int64_t asked;  /* the second in which freshness was asked last */
+    apr_time_t mtime;   /* of `file` when it was loaded */
+    apr_int64_t size;   /* likewise */
+    apr_uint64_t inode; /* likewise */
+    apr_int64_t asked;  /* the second in which the token was asked last */
 } pp_script;
 
 struct pp_script *pp_script_table_make(void)
@@ -19,14 +25,28 @@ struct pp_script *pp_script_table_make(void)
     return calloc(pp_conf_handler_count() + 1, sizeof(pp_script));
 }
 
-/* Whether files are as they were; asked at most once a second. */
+/* Whether the module's file, when it is the requested one, has another stamp: no system call, since
+ * httpd has looked already. */
+static int was_edited(const pp_script *script, const request_rec *r)
+{
+    return script->file != Py_None && r->filename && r->finfo.filetype == APR_REG &&
+           !strcmp(PyBytes_AS_STRING(script->file), r->filename) &&
+           (r->finfo.mtime != script->mtime || r->finfo.size != script->size ||
+            (apr_uint64_t)r->finfo.inode != script->inode);
+}
+
+/* Whether the files are as they were: the requested one now, the others as of this second. */
 static int is_fresh(pp_interp *interp, pp_script *script, const pp_conf *conf, request_rec *r)
 {
     apr_int64_t now = apr_time_sec(r->request_time);
     PyObject *answer, *token = script->token;
     int fresh;
 
-    if (now == script->asked || token == Py_None || conf->auto_reload == 0)
+    if (token == Py_None || conf->auto_reload == 0)
+        return 1;
+    if (was_edited(script, r))
+        return 0;
+    if (now == script->asked)
         return 1;
     script->asked = now; /* first of all: other threads go on with what there is */
     Py_INCREF(token);
@@ -39,33 +59,38 @@ static int is_fresh(pp_interp *interp, pp_script *script, const pp_conf *conf, r
     return fresh == 1;
 }
 
-/* New reference: (function, token). */
+/* New reference: what mod_python._loader.resolve() says. */
 static PyObject *load(pp_interp *interp, const pp_handler *h, const pp_conf *conf, request_rec *r)
 {
-    PyObject *args[5] = {pp_text(h->module), pp_text(h->object), pp_text(pp_conf_directory(h, r)),
-                         pp_text(conf->path), PyBool_FromLong(conf->auto_reload != 0)};
-    PyObject *result = NULL;
-    int i;
+    const char *file = r->finfo.filetype == APR_REG ? r->filename : NULL;
 
-    if (args[0] && args[1] && args[2] && args[3])
-        result = PyObject_CallFunctionObjArgs(interp->resolve, args[0], args[1], args[2], args[3],
-                                              args[4], NULL);
-    for (i = 0; i < 5; i++)
-        Py_XDECREF(args[i]);
-    return result;
+    return PyObject_CallFunction(interp->resolve, "NNNNNNLLK", pp_text(h->module),
+                                 pp_text(h->object), pp_text(pp_conf_directory(h, r)),
+                                 pp_text(conf->path), PyBool_FromLong(conf->auto_reload != 0),
+                                 pp_text(file), (long long)r->finfo.mtime, (long long)r->finfo.size,
+                                 (unsigned long long)r->finfo.inode);
 }
 
-static void keep(pp_script *script, PyObject *function, PyObject *token, const char *path,
-                 apr_int64_t now)
+/* Puts what load() brought, or nothing (NULL), in place of what was kept. */
+static void keep(pp_script *script, PyObject *found, const char *path, apr_int64_t now)
 {
-    PyObject *old_function = script->function, *old_token = script->token;
+    pp_script old = *script;
 
-    script->function = Py_NewRef(function);
-    script->token = Py_NewRef(token);
-    script->path = path;
-    script->asked = now;
-    Py_XDECREF(old_function);
-    Py_XDECREF(old_token);
+    memset(script, 0, sizeof(*script));
+    if (found) {
+        script->function = Py_NewRef(PyTuple_GET_ITEM(found, 0));
+        script->token = Py_NewRef(PyTuple_GET_ITEM(found, 1));
+        script->file = Py_NewRef(PyTuple_GET_ITEM(found, 2));
+        script->mtime = PyLong_AsLongLong(PyTuple_GET_ITEM(found, 3));
+        script->size = PyLong_AsLongLong(PyTuple_GET_ITEM(found, 4));
+        script->inode = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(found, 5));
+        script->path = path;
+        script->asked = now;
+    }
+    /* Last, since it may run code of the old module. */
+    Py_XDECREF(old.function);
+    Py_XDECREF(old.token);
+    Py_XDECREF(old.file);
 }
 
 PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, const pp_conf *conf,
@@ -73,19 +98,26 @@ PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, const pp_con
 {
     int kept = h->id >= 0 && !h->by_file && !h->components;
     pp_script *script = kept ? &interp->scripts[h->id] : NULL;
-    PyObject *pair, *function;
+    PyObject *found, *function;
 
     if (script && script->function && script->path == conf->path &&
         is_fresh(interp, script, conf, r))
         return Py_NewRef(script->function);
-    pair = load(interp, h, conf, r);
-    if (!pair)
+    found = load(interp, h, conf, r);
+    if (script && found)
+        keep(script, found, conf->path, apr_time_sec(r->request_time));
+    if (!found) {
+        /* A broken edit stays broken: the old function is not called again. */
+        PyObject *type, *value, *traceback;
+
+        PyErr_Fetch(&type, &value, &traceback);
+        if (script)
+            keep(script, NULL, NULL, 0);
+        PyErr_Restore(type, value, traceback);
         return NULL;
-    function = Py_NewRef(PyTuple_GET_ITEM(pair, 0));
-    if (script)
-        keep(script, function, PyTuple_GET_ITEM(pair, 1), conf->path,
-             apr_time_sec(r->request_time));
-    Py_DECREF(pair);
+    }
+    function = Py_NewRef(PyTuple_GET_ITEM(found, 0));
+    Py_DECREF(found);
     return function;
 }
 

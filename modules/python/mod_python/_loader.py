@@ -46,7 +46,7 @@ def _stamp(path):
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns // 1000, found.st_size, found.st_ino  # in httpd's resolution
 
 
 class _Watched:
@@ -70,6 +70,18 @@ class _Watched:
             self._stale = any(_stamp(path) != stamp
                               for path, stamp in list(self._stamps.items()))
         return self._stale
+
+    def look(self, seen):
+        """Forgets what was loaded if a file has changed. `seen` is what httpd found just now: a
+        path and its stamp, or None."""
+        if seen is not None and self._stamps.get(seen[0], seen[1]) != seen[1]:
+            self._stale = True
+        if self.changed():
+            self.forget()
+
+    def stamp(self, path):
+        """The stamp with which a file was loaded, or None."""
+        return self._stamps.get(path)
 
     def forget(self):
         self._stamps = {}
@@ -221,7 +233,7 @@ def _installed(module):
                                 os.path.dirname(os.path.dirname(__file__)) + '/')))
 
 
-def _load_plain(name, reload):
+def _load_plain(name, reload, seen):
     module = sys.modules.get(name)
     if module is None or not reload:
         module = importlib.import_module(name)
@@ -233,23 +245,22 @@ def _load_plain(name, reload):
         made = _Plain(name)
         with _guard:
             plain = _plain.setdefault(name, made)
-    if plain.changed():
-        plain.forget()
+    plain.look(seen)
     return plain.current(), (plain, plain.generation)
 
 
-def load(name, directory, reload):
+def load(name, directory, reload, seen=None):
     """(module, token): `token` is for fresh(); None when the module can't become stale."""
     if directory:
         space = space_of(directory)
         with space.lock:
-            if reload and space.changed():
-                space.forget()
+            if reload:
+                space.look(seen)
             if space.load(name.partition('.')[0]) is not None:
                 module = importlib.import_module(space.rename(name))
                 space.watch_all()
                 return module, (space, space.generation)
-    return _load_plain(name, reload)
+    return _load_plain(name, reload, seen)
 
 
 def fresh(token):
@@ -310,18 +321,24 @@ def _needs_instance(module, name):
     return False
 
 
-def resolve(module_name, object_name, directory, path, reload):
-    """(function, token) for a handler: what answers its requests, until fresh(token) is false."""
+def resolve(module_name, object_name, directory, path, reload, file, mtime, size, inode):
+    """(function, token, file, mtime, size, inode) for a handler: what answers its requests, until
+    fresh(token) is false or the module's own file has another stamp. The last four arguments are
+    the requested file as httpd found it, or None and zeros."""
     if path:
         apply_path(path)
     elif directory and directory.rstrip('/') not in sys.path:
         sys.path.insert(0, directory.rstrip('/') or '/')
-    module, token = load(module_name, directory, reload)
+    seen = None if file is None else (file, (mtime, size, inode))
+    module, token = load(module_name, directory, reload, seen)
     if _needs_instance(module, object_name):
-        def call(request):
+        def function(request):
             return resolve_object(module, object_name, request)(request)
-        return call, token
-    return resolve_object(module, object_name, None), token
+    else:
+        function = resolve_object(module, object_name, None)
+    own = getattr(module, '__file__', None)
+    stamp = token and token[0].stamp(own)
+    return (function, token, os.fsencode(own) if stamp else None) + (stamp or (0, 0, 0))
 
 
 def import_module(name, path=None, reload=True):
