@@ -65,14 +65,24 @@ static void set_content_type(lua_State *L, request_rec *r, int value)
     ap_set_content_type(r, apr_pstrmemdup(r->pool, type, length));
 }
 
+void lp_status_line(request_rec *r, int status)
+{
+    if (strncmp(ap_get_status_line(status), "500", 3) != 0 || status == 500) {
+        r->status_line = NULL;
+    } else {
+        r->status_line = apr_psprintf(r->pool, "%d Status %d", status, status);
+    }
+}
+
 static void set_status(lua_State *L, request_rec *r, int value)
 {
     lua_Integer status = luaL_checkinteger(L, value);
 
-    if (!ap_is_HTTP_VALID_RESPONSE(status)) {
-        luaL_error(L, "%I is no HTTP status", (LUAI_UACINT)status);
+    if (!ap_is_HTTP_VALID_RESPONSE(status) || ap_is_HTTP_INFO(status)) {
+        luaL_error(L, "%I is no HTTP status of a response", (LUAI_UACINT)status);
     }
     r->status = (int)status;
+    lp_status_line(r, r->status);
 }
 
 static const char *const proxyreq_names[] = {"PROXYREQ_NONE", "PROXYREQ_PROXY", "PROXYREQ_REVERSE",

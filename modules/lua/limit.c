@@ -79,13 +79,24 @@ apr_status_t lp_limit_init(server_rec *s)
     return APR_ENOTIMPL;
 }
 
+/* A C function that does not come back, such as a pattern match that tries everything, executes no
+ * instruction that could raise the error. All there is to do is to say so, once. */
+#define STUCK_AFTER (apr_time_from_sec(10) / WATCHDOG_REPEAT)
+
 void lp_limit_expire(void *baton)
 {
     lp_vm *vm = baton;
 
-    if (limit_signal) {
-        pthread_kill(vm->thread, limit_signal);
+    if (!limit_signal) {
+        return;
     }
+    if (++vm->signals == STUCK_AFTER) {
+        ap_log_error(APLOG_MARK, APLOG_ALERT, 0, vm->world->server,
+                     "LP025: a script still runs 10 seconds after its LuaTimeLimit, inside a C "
+                     "function that can't be stopped; its thread is lost until the child is killed "
+                     "(server-status shows the request)");
+    }
+    pthread_kill(vm->thread, limit_signal);
 }
 
 /* The MPMs block signals in their threads. */
@@ -107,6 +118,7 @@ void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
     vm->thread = pthread_self();
     vm->running = vm->L;
     vm->overdue = 0;
+    vm->signals = 0;
     vm->outer = current_vm;
     current_vm = vm;
     watch_arm(vm->watch, limit);

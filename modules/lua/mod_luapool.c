@@ -65,6 +65,13 @@ static apr_status_t find_script(request_rec *r, const lp_conf *conf, const scrip
                           s);
 }
 
+/* Reports a failure; returns what the handler has to return. */
+static int failed(request_rec *r, const lp_conf *conf, const failure *f)
+{
+    __atomic_add_fetch(&child.row->failures, 1, __ATOMIC_RELAXED);
+    return report_failure(r, APLOG_MODULE_INDEX, f, PICK(conf, &lp_defaults, error_details));
+}
+
 static int handler(request_rec *r)
 {
     const lp_conf *conf;
@@ -73,6 +80,7 @@ static int handler(request_rec *r)
     lp_call call;
     failure f;
     apr_status_t rv;
+    int status;
 
     if (!r->handler || strcmp(r->handler, "lua-script") != 0) {
         return DECLINED;
@@ -90,12 +98,9 @@ static int handler(request_rec *r)
     } else {
         f = no_vm(rv);
     }
-    script_release(s);
-    if (f.kind == FAILURE_NONE) {
-        return call.status;
-    }
-    __atomic_add_fetch(&child.row->failures, 1, __ATOMIC_RELAXED);
-    return report_failure(r, APLOG_MODULE_INDEX, &f, PICK(conf, &lp_defaults, error_details));
+    status = f.kind == FAILURE_NONE ? call.status : failed(r, conf, &f);
+    script_release(s); /* the failure may name it */
+    return status;
 }
 
 /* Both modules answer the same directives, so the stock one must not be there; asked before the

@@ -108,6 +108,7 @@ void lp_request_install(lua_State *L)
     add_fields(L, lp_fields);
     add_fields(L, lp_output_methods);
     add_fields(L, lp_input_methods);
+    add_fields(L, lp_util_methods);
     lua_pushvalue(L, -1);
     lua_pushcclosure(L, request_index, 1);
     lua_setfield(L, -3, "__index");

@@ -61,9 +61,13 @@ typedef struct lp_field {
 } lp_field;
 
 /* Lists that end with a NULL name: fields.c, output.c (methods that answer or log), input.c
- * (methods that read). */
+ * (methods that read), util.c (the rest). */
 extern const lp_field lp_fields[];
 extern const lp_field lp_output_methods[];
 extern const lp_field lp_input_methods[];
+extern const lp_field lp_util_methods[];
+
+/* Gives a status that httpd has no words for its own line; it would send 500 instead. */
+void lp_status_line(request_rec *r, int status);
 
 #endif

@@ -66,7 +66,8 @@ static int status_of(lua_State *L, lp_call *call)
         if (status == OK || status == DECLINED || status == DONE) {
             return (int)status;
         }
-        if (ap_is_HTTP_VALID_RESPONSE(status)) {
+        if (ap_is_HTTP_VALID_RESPONSE(status) && !ap_is_HTTP_INFO(status)) {
+            lp_status_line(call->r, (int)status);
             return status == HTTP_OK ? OK : (int)status;
         }
     }
