@@ -144,6 +144,10 @@ static PyMethodDef apache_functions[] = {
      "exists_config_define(name): whether httpd runs with -D name"},
     {"log_error", apache_log_error, METH_VARARGS, "log_error(message[, level[, server]])"},
     {"mpm_query", apache_mpm_query, METH_VARARGS, "mpm_query(AP_MPMQ_...)"},
+    {"parse_form", pp_parse_form, METH_VARARGS,
+     "parse_form(content_type, body, keep_blank_values, strict_parsing)"},
+    {"parse_qsl", (PyCFunction)(void (*)(void))pp_parse_qsl, METH_VARARGS | METH_KEYWORDS,
+     "parse_qsl(qs[, keep_blank_values[, strict_parsing]]): list of (name, value)"},
     {"server_root", apache_server_root, METH_NOARGS, "httpd's ServerRoot"},
     {"stat", apache_stat, METH_VARARGS, "stat(path, APR_FINFO_...)"},
     {NULL, NULL, 0, NULL}};

@@ -30,6 +30,10 @@ PyObject *pp_time_limit_exceeded(PyObject *module);
 /* The status that answers `error` when it is a BodyError, else 0. */
 int pp_body_error_status(PyObject *module, PyObject *error);
 
+/* Functions of the module. (parse.c) */
+PyObject *pp_parse_qsl(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *pp_parse_form(PyObject *module, PyObject *args);
+
 /* 0, or -1 with an exception. Adds the constants of httpd to the module. (constants.c) */
 int pp_constants_add(PyObject *module);
 

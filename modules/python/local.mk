@@ -12,6 +12,7 @@ mod_pypool_la_SOURCES = %D%/mod_pypool.c \
   %D%/interp.c %D%/interp.h \
   %D%/limits.c %D%/limits.h \
   %D%/memory.c %D%/memory.h \
+  %D%/parse.c \
   %D%/request.c %D%/request.h %D%/request_fields.c %D%/request_methods.h \
   %D%/request_ask.c %D%/request_body.c %D%/request_do.c %D%/request_file.c %D%/request_write.c \
   %D%/run.c %D%/run.h \
@@ -26,7 +27,7 @@ mod_pypool_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -export-symbols-reg
 mod_pypool_la_LIBADD = modules/common/libcommon.la $(PYTHON_LIBS)
 
 # Found by the module through its own path, so a staged or moved installation works.
-pypool_packages = %D%/mod_python/__init__.py %D%/mod_python/apache.py \
+pypool_packages = %D%/mod_python/__init__.py %D%/mod_python/apache.py %D%/mod_python/util.py \
   %D%/mod_python/_failure.py %D%/mod_python/_loader.py %D%/mod_python/_setup.py
 pypooldir = $(moduledir)/pypool/mod_python
 dist_pypool_DATA = $(pypool_packages)

@@ -260,22 +260,36 @@ static PyObject *get_allowed_xmethods(PyObject *op, const void *at)
     return pp_get_strings(op, &list->method_list);
 }
 
+/* 0, or -1. Appends the name of method number `i` to `list`. */
+static int append_method(PyObject *list, apr_pool_t *pool, int i)
+{
+    /* GET and HEAD have one number. */
+    PyObject *name = pp_text(i == M_GET ? "GET" : ap_method_name_of(pool, i));
+    int rc = name ? PyList_Append(list, name) : -1;
+
+    Py_XDECREF(name);
+    return rc;
+}
+
 /* The names of all allowed methods. */
 static PyObject *get_allowed_methods(PyObject *op, const void *at)
 {
     const request_rec *r = at;
-    apr_array_header_t *names = apr_array_make(r->pool, 8, sizeof(const char *));
     apr_int64_t allowed = r->allowed | r->allowed_methods->method_mask;
+    PyObject *others = get_allowed_xmethods(op, at);
+    PyObject *list = others ? PyList_New(0) : NULL;
+    PyObject *tuple = NULL;
     int i;
 
-    for (i = 0; i < METHODS; i++) {
-        /* GET and HEAD have one number. */
-        if (allowed & (AP_METHOD_BIT << i))
-            APR_ARRAY_PUSH(names, const char *) =
-                i == M_GET ? "GET" : ap_method_name_of(r->pool, i);
+    for (i = 0; list && i < METHODS; i++) {
+        if (allowed & (AP_METHOD_BIT << i) && append_method(list, r->pool, i) != 0)
+            Py_CLEAR(list);
     }
-    apr_array_cat(names, r->allowed_methods->method_list);
-    return pp_get_strings(op, &names);
+    if (list && PyList_SetSlice(list, PyList_GET_SIZE(list), PyList_GET_SIZE(list), others) == 0)
+        tuple = PyList_AsTuple(list);
+    Py_XDECREF(list);
+    Py_XDECREF(others);
+    return tuple;
 }
 
 /* (scheme, hostinfo, user, password, hostname, port, path, query, fragment) */

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `_apache.parse_qsl` and `_apache.parse_form`: the forms that clients send, by the parsers both
+ * modules share. */
+#include "modules/python/apache_module.h"
+
+#include "modules/common/form.h"
+#include "modules/python/text.h"
+
+/* What a parser's callback fills. */
+typedef struct fields {
+    PyObject *list; /* owned; NULL after a failure, with its exception set */
+    int keep_blank;
+    int strict;
+} fields;
+
+/* 0, or -1 with the list dropped. Steals `item`. */
+static int append(fields *to, PyObject *item)
+{
+    if (!item || PyList_Append(to->list, item) != 0)
+        Py_CLEAR(to->list);
+    Py_XDECREF(item);
+    return to->list ? 0 : -1;
+}
+
+/* New reference: str, or None when the part of the field is absent. */
+static PyObject *form_str(const form_text *text)
+{
+    return text->bytes ? pp_text_n(text->bytes, text->length) : Py_NewRef(Py_None);
+}
+
+static int add_pair(void *baton, const form_field *field)
+{
+    fields *to = baton;
+
+    if (to->strict && !field->has_equals) {
+        PyErr_SetString(PyExc_ValueError, "the form has a field without '='");
+        Py_CLEAR(to->list);
+        return -1;
+    }
+    if (!to->keep_blank && field->value.length == 0)
+        return 0;
+    return append(to, Py_BuildValue("(NN)", form_str(&field->name),
+                                    pp_text_n(field->value.bytes, field->value.length)));
+}
+
+static int add_field(void *baton, const form_field *field)
+{
+    fields *to = baton;
+    const char *value = field->value.bytes ? field->value.bytes : "";
+
+    if (!to->keep_blank && field->value.length == 0 && !field->filename.bytes)
+        return 0;
+    return append(to, Py_BuildValue("(Ny#NNN)", form_str(&field->name), value,
+                                    (Py_ssize_t)field->value.length, form_str(&field->filename),
+                                    form_str(&field->content_type), form_str(&field->headers)));
+}
+
+/* New reference: the list, or NULL with ValueError or what happened in the callback. Steals. */
+static PyObject *finish(fields *to, form_error error)
+{
+    if (error && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, form_error_text(error));
+    if (error)
+        Py_CLEAR(to->list);
+    return to->list;
+}
+
+/* parse_qsl(text[, keep_blank_values[, strict_parsing]]): list of (name, value) */
+PyObject *pp_parse_qsl(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"qs", "keep_blank_values", "strict_parsing", NULL};
+    fields to = {NULL, 0, 0};
+    form_limits limits = {0, 0, 0, 0, 0};
+    form_error error;
+    apr_pool_t *pool;
+    PyObject *text;
+    pp_bytes bytes;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pp:parse_qsl", names, &text, &to.keep_blank,
+                                     &to.strict) ||
+        pp_bytes_open(&bytes, text, "the query") != 0)
+        return NULL;
+    if (apr_pool_create_unmanaged(&pool) != APR_SUCCESS) {
+        pp_bytes_close(&bytes);
+        return PyErr_NoMemory();
+    }
+    to.list = PyList_New(0);
+    limits.strict = to.strict;
+    error = to.list ? form_parse_urlencoded(pool, bytes.data, (apr_size_t)bytes.len, &limits,
+                                            add_pair, &to)
+                    : FORM_NO_MEMORY;
+    apr_pool_destroy(pool);
+    pp_bytes_close(&bytes);
+    return finish(&to, error);
+}
+
+static form_error parse_body(apr_pool_t *pool, const char *type, const pp_bytes *body, fields *to)
+{
+    form_limits limits = {0, 0, 0, 0, to->strict};
+
+    if (form_kind_of(type) == FORM_MULTIPART)
+        return form_parse_multipart(pool, type, body->data, (apr_size_t)body->len, &limits,
+                                    add_field, to);
+    return form_parse_urlencoded(pool, body->data, (apr_size_t)body->len, &limits, add_field, to);
+}
+
+/* parse_form(content_type, body, keep_blank_values, strict_parsing): list of (name, value as bytes,
+ * file name or None, content type or None, headers or None); None when it is no form at all. */
+PyObject *pp_parse_form(PyObject *module, PyObject *args)
+{
+    fields to = {NULL, 0, 0};
+    form_error error;
+    apr_pool_t *pool;
+    PyObject *body;
+    const char *type;
+    pp_bytes bytes;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "zOpp:parse_form", &type, &body, &to.keep_blank, &to.strict))
+        return NULL;
+    if (form_kind_of(type) == FORM_OTHER)
+        Py_RETURN_NONE;
+    if (pp_bytes_open(&bytes, body, "the body") != 0)
+        return NULL;
+    if (apr_pool_create_unmanaged(&pool) != APR_SUCCESS) {
+        pp_bytes_close(&bytes);
+        return PyErr_NoMemory();
+    }
+    to.list = PyList_New(0);
+    error = to.list ? parse_body(pool, type, &bytes, &to) : FORM_NO_MEMORY;
+    apr_pool_destroy(pool);
+    pp_bytes_close(&bytes);
+    return finish(&to, error);
+}
