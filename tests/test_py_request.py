@@ -481,7 +481,7 @@ class TestLeaks(PyServer):
     def test_nothing_grows(self, script):
         script.fetch("/leak.py", timeout=120)
         grown = json.loads(script.fetch("/leak.py", timeout=120).body)
-        assert {name: heap for name, (heap, _) in grown.items() if heap > 4000} == {}
+        assert {name: blocks for name, (blocks, _) in grown.items() if blocks > 200} == {}
         assert {name: rss for name, (_, rss) in grown.items() if rss > 2 << 20} == {}
 
     def test_aborted_uploads_leave_nothing(self, script):
