@@ -420,7 +420,7 @@ class TestMethods(PyServer):
         assert response.status == 405 and "PUT" in response.get("Allow")
 
     def test_internal_redirect(self, script):
-        response = script.do("req.token = 'from before'\nreq.internal_redirect('/do2.py?x=1')")
+        response = script.do("req.token = 'from before'\nreq.internal_redirect('/nothing.txt')")
         assert response.status == 404
         target = "/ask.py?" + hexed("x")
         response = script.do("req.headers_in['X-Ask'] = %r\nreq.token = ['shared']\nreq.internal_redirect(%r)\nreq.after = 1"

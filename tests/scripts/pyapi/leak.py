@@ -8,7 +8,7 @@ import sys
 
 from mod_python import apache
 
-CALLS = 5000
+CALLS = 2500
 
 
 def fail(call, *args):
