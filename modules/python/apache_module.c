@@ -144,6 +144,7 @@ static PyMethodDef apache_functions[] = {
      "exists_config_define(name): whether httpd runs with -D name"},
     {"log_error", apache_log_error, METH_VARARGS, "log_error(message[, level[, server]])"},
     {"mpm_query", apache_mpm_query, METH_VARARGS, "mpm_query(AP_MPMQ_...)"},
+    {"is_form", pp_is_form, METH_O, "is_form(content_type): whether parse_form takes such a body"},
     {"parse_form", pp_parse_form, METH_VARARGS,
      "parse_form(content_type, body, keep_blank_values, strict_parsing)"},
     {"parse_qsl", (PyCFunction)(void (*)(void))pp_parse_qsl, METH_VARARGS | METH_KEYWORDS,

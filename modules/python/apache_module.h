@@ -32,6 +32,7 @@ int pp_body_error_status(PyObject *module, PyObject *error);
 
 /* Functions of the module. (parse.c) */
 PyObject *pp_parse_qsl(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *pp_is_form(PyObject *module, PyObject *type);
 PyObject *pp_parse_form(PyObject *module, PyObject *args);
 
 /* 0, or -1 with an exception. Adds the constants of httpd to the module. (constants.c) */

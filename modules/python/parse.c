@@ -105,8 +105,22 @@ static form_error parse_body(apr_pool_t *pool, const char *type, const pp_bytes 
     return form_parse_urlencoded(pool, body->data, (apr_size_t)body->len, &limits, add_field, to);
 }
 
+/* is_form(content_type): whether parse_form can take such a body apart */
+PyObject *pp_is_form(PyObject *module, PyObject *type)
+{
+    pp_bytes text;
+    form_kind kind;
+
+    (void)module;
+    if (pp_text_open(&text, type, PP_TEXT_ANY, "the content type") != 0)
+        return NULL;
+    kind = form_kind_of(text.data);
+    pp_bytes_close(&text);
+    return PyBool_FromLong(kind != FORM_OTHER);
+}
+
 /* parse_form(content_type, body, keep_blank_values, strict_parsing): list of (name, value as bytes,
- * file name or None, content type or None, headers or None); None when it is no form at all. */
+ * file name or None, content type or None, headers or None). */
 PyObject *pp_parse_form(PyObject *module, PyObject *args)
 {
     fields to = {NULL, 0, 0};
@@ -117,10 +131,10 @@ PyObject *pp_parse_form(PyObject *module, PyObject *args)
     pp_bytes bytes;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "zOpp:parse_form", &type, &body, &to.keep_blank, &to.strict))
+    if (!PyArg_ParseTuple(args, "sOpp:parse_form", &type, &body, &to.keep_blank, &to.strict))
         return NULL;
     if (form_kind_of(type) == FORM_OTHER)
-        Py_RETURN_NONE;
+        return PyErr_Format(PyExc_ValueError, "%s is not the content type of a form", type);
     if (pp_bytes_open(&bytes, body, "the body") != 0)
         return NULL;
     if (apr_pool_create_unmanaged(&pool) != APR_SUCCESS) {
