@@ -5,11 +5,11 @@
 #ifndef INTERPOOL_PYTHON_CALL_H
 #define INTERPOOL_PYTHON_CALL_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
 #include <httpd.h>
 #include <http_config.h>
 #include <apr_tables.h>
+
+#include "modules/python/compat.h"
 
 extern module AP_MODULE_DECLARE_DATA pypool_module;
 

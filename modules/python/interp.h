@@ -3,9 +3,9 @@
 #ifndef INTERPOOL_PYTHON_INTERP_H
 #define INTERPOOL_PYTHON_INTERP_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
 #include <httpd.h>
+
+#include "modules/python/compat.h"
 
 struct pp_script;
 

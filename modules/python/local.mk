@@ -4,6 +4,7 @@ mod_pypool_la_SOURCES = %D%/mod_pypool.c \
   %D%/apache_module.c %D%/apache_module.h \
   %D%/call.h \
   %D%/child.c %D%/child.h \
+  %D%/compat.h \
   %D%/conf.c %D%/conf.h \
   %D%/constants.c \
   %D%/field.c %D%/field.h \

@@ -5,9 +5,9 @@
 #ifndef INTERPOOL_PYTHON_TEXT_H
 #define INTERPOOL_PYTHON_TEXT_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
 #include <apr_pools.h>
+
+#include "modules/python/compat.h"
 
 /* The bytes of a str (UTF-8, surrogateescape) or of a bytes-like object, valid until
  * pp_bytes_close. `held` and `view` keep them alive. */
