@@ -223,6 +223,8 @@ class TestReport:
     def test_no_difference_is_said_with_what_would_have_been_seen(self):
         ratio = stats.Ratio(1.0, 0.98, 1.02, 0.041)
         assert analysis.in_words(ratio, "cpu_us") == "no difference seen; would have seen 4.1 %"
+        wild = stats.Ratio(1.0, 0.1, 8.0, 2.5)
+        assert analysis.in_words(wild, "cpu_us") == "no difference seen; would have seen 3.5 x"
 
     def test_small_differences_are_given_in_percent(self):
         ratio = stats.Ratio(1.05, 1.031, 1.064, 0.02)

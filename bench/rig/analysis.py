@@ -151,12 +151,19 @@ def in_words(ratio: stats.Ratio, metric: str) -> str:
     if ratio.low is None:
         return "%.2f x, from one round: no interval" % ratio.middle
     if not ratio.differs:
-        return "no difference seen; would have seen %s %%" % _percent(ratio.detectable)
+        return no_difference(ratio)
     word = more if ratio.middle > 1 else less
     near, far = sorted(_apart(bound) for bound in (ratio.low, ratio.high))
     if near >= 1.5:
         return "%.2f x %s (95 %%: %.2f to %.2f)" % (_apart(ratio.middle), word, near, far)
     return "%s %% to %s %% %s (95 %%)" % (_percent(near - 1), _percent(far - 1), word)
+
+
+def no_difference(ratio: stats.Ratio) -> str:
+    """'no difference seen; would have seen 4 %', or '... 2.5 x' where rounds differ wildly."""
+    share = ratio.detectable
+    seen = _percent(share) + " %" if share < 1 else "%.3g x" % (1 + share)
+    return "no difference seen; would have seen " + seen
 
 
 def pooled_percentile(entries: List[Dict[str, Any]], percent: float) -> Optional[float]:

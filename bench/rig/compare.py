@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List
 
 from . import stats
-from .analysis import METRICS, ResultError, Rounds, in_words
+from .analysis import METRICS, ResultError, Rounds, in_words, no_difference
 from .table import interval
 
 SIGNIFICANT = 0.05
@@ -33,7 +33,7 @@ class Difference:
             return "B is " + in_words(self.ratio, self.metric)
         if self.ratio.detectable is None:
             return "too few rounds to tell"
-        return "no difference seen; would have seen %.0f %%" % (100 * self.ratio.detectable)
+        return no_difference(self.ratio)
 
 
 def differences(a: Dict[str, Any], b: Dict[str, Any], metrics=("cpu_us", "requests_per_second")) \
