@@ -68,9 +68,9 @@ static bool read_scheme(struct reader *in, struct url *u)
         in->at += 8;
         u->tls = true;
         u->port = 443;
-    } else if (strstr(in->at, "://")) {
+    } else if (strncmp(in->at + strcspn(in->at, ":/?#"), "://", 3) == 0) {
         return refuse(in, "only http:// and https:// are known, not '%.*s'",
-                      (int)(strstr(in->at, "://") - in->at), in->at);
+                      (int)strcspn(in->at, ":"), in->at);
     } else {
         /* "host/path", as people type it */
         u->port = 80;
@@ -108,6 +108,19 @@ static bool read_port(struct reader *in, struct url *u, const char *text, const 
     return true;
 }
 
+/* Nothing else may stand in brackets: it goes into the Host header as it is, and "%0d%0a" would be
+ * a line end there by now. */
+static bool is_address(const char *host)
+{
+    const char *zone = host + strspn(host, "0123456789abcdefABCDEF:.");
+
+    if (zone == host || *zone == '\0')
+        return zone > host;
+    return *zone == '%' && zone[1] &&
+           !zone[1 + strspn(zone + 1, "0123456789abcdefghijklmnopqrstuvwxyz"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~")];
+}
+
 static bool read_host(struct reader *in, struct url *u, const char *text, const char *end)
 {
     const char *stop;
@@ -119,6 +132,8 @@ static bool read_host(struct reader *in, struct url *u, const char *text, const 
         if (!copy_span(in, u->host, sizeof(u->host), text + 1, (size_t)(stop - text - 1), "host"))
             return false;
         percent_decode(u->host); /* the zone may be written %25lo */
+        if (*u->host && !is_address(u->host))
+            return refuse(in, "'%.*s' is no IPv6 address", (int)(stop - text - 1), text + 1);
         u->literal_v6 = true;
         if (++stop < end && *stop != ':')
             return refuse(in, "'%.*s' follows the IPv6 address", (int)(end - stop), stop);

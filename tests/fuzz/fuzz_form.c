@@ -4,21 +4,10 @@
  * Built for libFuzzer by run.sh; with replay.c it is a program of `make check` that runs the kept
  * inputs. Either way a broken promise of form.h aborts. */
 #include "modules/common/form.h"
+#include "tests/fuzz/fuzz.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <apr_general.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-#define MUST(condition)                                                             \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                                \
-        }                                                                           \
-    } while (0)
 
 #define MOST_FIELDS 50
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs a fuzzer's kept inputs without libFuzzer: the files of tests/fuzz/corpus, and every
- * beginning of each, since cut input is what parsers meet most. */
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * Runs a fuzzer's kept inputs without libFuzzer: the files of tests/fuzz/corpus/CORPUS,
+ * and every beginning of each, since cut input is what parsers meet most. */
+#include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+#include <dirent.h>
+#include <string.h>
 
 /* Each beginning lies in a block of its own size, so that a sanitizer sees a read beyond it. */
 static void run_beginnings(const unsigned char *bytes, size_t length)
@@ -46,7 +44,7 @@ int main(void)
     int files = 0;
     DIR *dir;
 
-    snprintf(folder, sizeof(folder), "%s/tests/fuzz/corpus", srcdir ? srcdir : ".");
+    snprintf(folder, sizeof(folder), "%s/tests/fuzz/corpus/" CORPUS, srcdir ? srcdir : ".");
     dir = opendir(folder);
     while (dir && (entry = readdir(dir))) {
         if (entry->d_name[0] == '.')

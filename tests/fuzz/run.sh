@@ -1,8 +1,9 @@
 #!/bin/sh
-# Fuzzes the form parsers for FUZZ_SECONDS with libFuzzer, starting from the kept inputs. What it finds
-# stays in the folder it runs in: crash-* to be mended, and `found`, the new inputs that reach new code.
-#   run.sh SOURCE_FOLDER COMPILER CPPFLAGS LIBS
-src=$1 compiler=$2 cppflags=$3 libs=$4
+# Fuzzes each parser for FUZZ_SECONDS with libFuzzer, starting from the kept inputs. FUZZERS names those
+# to run. What is found stays in tests/fuzz: crash-* to be mended, and found/NAME, the new inputs that
+# reach new code.
+#   run.sh SOURCE_FOLDER COMPILER APR_CPPFLAGS APR_LIBS
+src=$1 compiler=$2 apr_cppflags=$3 apr_libs=$4
 seconds=${FUZZ_SECONDS:-10}
 mkdir -p tests/fuzz/found && cd tests/fuzz || exit 1
 case $src in /*) ;; *) src=../../$src ;; esac
@@ -15,14 +16,32 @@ works() {
     return $status
 }
 
-for candidate in "$compiler" clang; do
-    if works "$candidate"; then
-        $candidate -g -O1 -std=gnu11 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-            -I"$src" $cppflags "$src/tests/fuzz/fuzz_form.c" "$src/modules/common/form.c" \
-            -o fuzz_form $libs || exit 1
-        exec ./fuzz_form -max_total_time="$seconds" -max_len=4096 -print_final_stats=1 \
-            -dict="$src/tests/fuzz/form.dict" found "$src/tests/fuzz/corpus"
-    fi
+fuzz() { # NAME LIBS SOURCES...
+    name=$1 libs=$2
+    shift 2
+    echo "fuzz: $name for $seconds s"
+    mkdir -p "found/$name"
+    $clang -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+        -fno-sanitize-recover=undefined -I"$src" $apr_cppflags \
+        "$src/tests/fuzz/fuzz_$name.c" "$@" -o "fuzz_$name" $libs || exit 1
+    "./fuzz_$name" -max_total_time="$seconds" -max_len=4096 -print_final_stats=1 -artifact_prefix="crash-$name-" \
+        -dict="$src/tests/fuzz/$name.dict" "found/$name" "$src/tests/fuzz/corpus/$name" || exit 1
+}
+
+for clang in "$compiler" clang none; do
+    works "$clang" && break
 done
-echo "no compiler here has libFuzzer (install clang); \`make check\` replays the kept inputs"
-exit 1
+if [ "$clang" = none ]; then
+    echo "no compiler here has libFuzzer (install clang); \`make check\` replays the kept inputs"
+    exit 1
+fi
+drive=$src/bench/httpdrive
+for name in ${FUZZERS:-form hd_response hd_url hd_options}; do
+    case $name in
+    form) fuzz form "$apr_libs" "$src/modules/common/form.c" ;;
+    hd_response) fuzz hd_response "" "$drive/response.c" ;;
+    hd_url) fuzz hd_url "" "$drive/url.c" ;;
+    hd_options) fuzz hd_options -lm "$drive/options.c" "$drive/options_table.c" ;;
+    *) echo "no fuzzer '$name'"; exit 1 ;;
+    esac
+done

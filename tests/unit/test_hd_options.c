@@ -176,6 +176,7 @@ static void takes_urls_apart(void **state)
         {"http://[fe80::1%25lo]/", "fe80::1%lo", "/", "[fe80::1]", 80, false},
         {"http://u:p%40ss@h/", "h", "/", "h", 80, false},
         {"h:81/path", "h", "/path", "h:81", 81, false},
+        {"h/?to=http://i/", "h", "/?to=http://i/", "h", 80, false},
     };
     char authority[100];
     struct url u;
@@ -212,6 +213,7 @@ static void says_what_is_wrong_with_a_url(void **state)
         {"http://h:8a/", "is no port"},
         {"http://[::1/", "not closed"},
         {"http://[::1]x/", "follows the IPv6 address"},
+        {"http://[%0d%0aX:%20y]/", "is no IPv6 address"},
         {"http://h/a b", "%20"},
         {"http://h/\r\nX: y", "%0D"},
         {"unix:/run/x", "a UNIX socket is written"},
