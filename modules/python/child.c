@@ -17,8 +17,10 @@ APLOG_USE_MODULE(pypool);
 
 #define SHUTDOWN_SECONDS 3
 
+/* All of it is of this process: set in child_init or by start(), constant afterwards but for the
+ * counters. */
 static pp_child child;
-static status_board *board;
+static status_board *board; /* made in the parent, inherited; NULL: no counters are shown */
 static apr_pool_t *child_pool;
 static pthread_t first_thread; /* the one that child_init ran in */
 static pthread_once_t started = PTHREAD_ONCE_INIT;
@@ -64,11 +66,12 @@ int pp_child_status(request_rec *r, int flags)
 typedef struct ending {
     pthread_mutex_t lock;
     pthread_cond_t done;
-    int is_done;
+    int is_done; /* guarded by lock */
 } ending;
 
 static ending end_state = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
 
+/* In the thread of end_all, which gets a state of its own in each interpreter. */
 static void end_interpreter(pp_interp *interp, void *unused)
 {
     pp_thread *state = pp_thread_of(interp);
@@ -126,6 +129,7 @@ static apr_status_t end_child(void *unused)
     return APR_SUCCESS;
 }
 
+/* Once in a child. The calling thread becomes Python's main thread. */
 static void start(void)
 {
     child.main = pp_interp_start(child.server, child_pool);
@@ -165,6 +169,7 @@ pp_child *pp_child_started(void)
     return child.main ? &child : NULL;
 }
 
+/* Threads meet on these counters; each is one relaxed atomic add. */
 void pp_child_begin(void)
 {
     pp_count(child.counters->busy);

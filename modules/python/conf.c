@@ -17,6 +17,8 @@ const char *const pp_phase_names[PP_PHASES] = {"PythonHandler"};
 /* The object a handler's module is asked for when the directive names none. */
 static const char *const default_objects[PP_PHASES] = {"handler"};
 
+/* Handlers in the server's configuration. Counted while the parent reads it, then constant: the
+ * children have it from the fork. */
 static int handler_count;
 
 void pp_conf_begin(void)
@@ -39,6 +41,7 @@ pp_server_conf *pp_server_conf_of(server_rec *s)
     return ap_get_module_config(s->module_config, &pypool_module);
 }
 
+/* `section` is not kept: what matters of it differs by directive, see place_handler(). */
 void *pp_conf_create(apr_pool_t *p, char *section)
 {
     pp_conf *conf = apr_pcalloc(p, sizeof(*conf));
@@ -60,6 +63,7 @@ void *pp_server_conf_create(apr_pool_t *p, server_rec *s)
     return conf;
 }
 
+/* Runs for each request that crosses sections, so it copies only where both sides set something. */
 static apr_table_t *merge_tables(apr_pool_t *p, apr_table_t *base, apr_table_t *add)
 {
     apr_table_t *merged;
@@ -71,6 +75,7 @@ static apr_table_t *merge_tables(apr_pool_t *p, apr_table_t *base, apr_table_t *
     return merged;
 }
 
+/* A place is a phase and an extension. */
 static int same_place(const pp_handlers *a, const pp_handlers *b)
 {
     return a->phase == b->phase &&
@@ -105,6 +110,7 @@ static const pp_handlers *merge_handlers(apr_pool_t *p, const pp_handlers *base,
     return merged;
 }
 
+/* The result may share everything with either side: neither is changed any more. */
 void *pp_conf_merge(apr_pool_t *p, void *base_, void *add_)
 {
     const pp_conf *base = base_, *add = add_;
@@ -128,6 +134,7 @@ void *pp_conf_merge(apr_pool_t *p, void *base_, void *add_)
     return conf;
 }
 
+/* For req.get_config(). */
 static void note_directive(cmd_parms *cmd, pp_conf *conf, const char *value)
 {
     if (!conf->directives)
@@ -135,6 +142,7 @@ static void note_directive(cmd_parms *cmd, pp_conf *conf, const char *value)
     apr_table_set(conf->directives, cmd->cmd->name, value);
 }
 
+/* There memory and numbers last for one request only. */
 static int in_htaccess(cmd_parms *cmd)
 {
     return ap_check_cmd_context(cmd, NOT_IN_HTACCESS) != NULL;
@@ -152,6 +160,7 @@ static const char *section_argument(apr_pool_t *p, const ap_directive_t *d)
     return word;
 }
 
+/* How many names `path` consists of. */
 static int count_parts(const char *path)
 {
     int parts = 0;
@@ -203,6 +212,7 @@ static void place_handler(cmd_parms *cmd, pp_handler *h)
     }
 }
 
+/* NULL when `spec` is not of the form module[::object]. */
 static pp_handler *make_handler(cmd_parms *cmd, pp_phase phase, const char *spec)
 {
     pp_handler *h = apr_pcalloc(cmd->pool, sizeof(*h));
@@ -231,7 +241,8 @@ static void add_handlers(cmd_parms *cmd, pp_conf *conf, pp_phase phase, const ch
         conf->handlers = apr_pmemdup(cmd->pool, &key, sizeof(key));
 }
 
-/* module[::object] ... [| .ext ...] */
+/* PythonHandler and its like: module[::object] ... [| .ext ...]. Directives of one section add to
+ * each other, by extension. */
 static const char *set_handler(cmd_parms *cmd, void *conf, const char *args)
 {
     pp_phase phase = (pp_phase)(apr_size_t)cmd->info;
@@ -262,18 +273,21 @@ static const char *set_handler(cmd_parms *cmd, void *conf, const char *args)
     return extensions ? NULL : apr_psprintf(cmd->pool, "%s: no extension after |", cmd->cmd->name);
 }
 
+/* A directive whose value scripts can see. */
 static const char *set_text(cmd_parms *cmd, void *conf, const char *value)
 {
     note_directive(cmd, conf, value);
     return ap_set_string_slot(cmd, conf, value);
 }
 
+/* Likewise, as "1" or "0", which is what mod_python shows. */
 static const char *set_flag(cmd_parms *cmd, void *conf, int on)
 {
     note_directive(cmd, conf, on ? "1" : "0");
     return ap_set_flag_slot(cmd, conf, on);
 }
 
+/* An empty value stays in the table, so that it can undo an outer section's when they merge. */
 static const char *set_option(cmd_parms *cmd, void *conf_, const char *key, const char *value)
 {
     pp_conf *conf = conf_;
@@ -284,6 +298,7 @@ static const char *set_option(cmd_parms *cmd, void *conf_, const char *key, cons
     return NULL;
 }
 
+/* auto|N [exclusive] */
 static const char *set_interpreters(cmd_parms *cmd, void *conf_, const char *count,
                                     const char *word)
 {
@@ -302,6 +317,7 @@ static const char *set_interpreters(cmd_parms *cmd, void *conf_, const char *cou
     return NULL;
 }
 
+/* What Python needs before it starts: there is one for all virtual hosts. */
 static const char *set_server_text(cmd_parms *cmd, void *conf, const char *value)
 {
     const char *wrong = ap_check_cmd_context(cmd, GLOBAL_ONLY);
@@ -315,6 +331,7 @@ static const char *set_server_text(cmd_parms *cmd, void *conf, const char *value
 #define SECTIONS           (RSRC_CONF | ACCESS_CONF)
 #define HOUR               ((apr_int64_t)3600 * APR_USEC_PER_SEC)
 
+/* In the order of PP_GIL_*. */
 static const char *const gil_words[] = {"auto", "own", "shared", "main", NULL};
 
 const command_rec pp_commands[] = {
@@ -355,6 +372,7 @@ const command_rec pp_commands[] = {
                      "modules that may not be loaded where an interpreter has its own GIL"),
     {NULL, {NULL}, NULL, 0, NO_ARGS, NULL}};
 
+/* "a.tar.gz" has .tar.gz (what follows the first dot, as mod_python has it) and .gz. */
 static int has_extension(const char *file, const char *extension)
 {
     apr_size_t len = strlen(file), want = strlen(extension);
@@ -393,6 +411,8 @@ const pp_handlers *pp_conf_handlers(const pp_conf *conf, pp_phase phase, const r
     return any;
 }
 
+/* <Directory /home/(any)/www> serves /home/joe/www/deep/x.py: the first three parts of the path, as
+ * httpd compares them one by one. */
 const char *pp_conf_directory(const pp_handler *h, request_rec *r)
 {
     const char *end = r->filename;
@@ -409,6 +429,7 @@ const char *pp_conf_directory(const pp_handler *h, request_rec *r)
 
 const char *pp_conf_application(const pp_conf *conf, const pp_handler *h, request_rec *r)
 {
+    /* The first that is set, as in mod_python. */
     if (conf->interpreter)
         return conf->interpreter;
     if (conf->per_directory == 1 && r->filename)

@@ -22,6 +22,7 @@ static void raise_in(void *late_)
     pp_leave(state);
 }
 
+/* A watch is made at a thread's first limited call in an interpreter, and kept with its state. */
 void pp_limits_begin(pp_thread *state, apr_int64_t limit)
 {
     pp_child *child = pp_child_started();
@@ -42,6 +43,8 @@ int pp_limits_end(pp_thread *state)
     watch_disarm(state->watch);
     expired = state->expired;
     if (expired) {
+        /* With the GIL held the watchdog can't be about to raise: after this it finds the watch
+         * disarmed. */
         state->expired = 0;
         PyThreadState_SetAsyncExc(state->thread, NULL);
         pp_count(pp_child_started()->counters->overtime);

@@ -25,6 +25,7 @@ AP_DECLARE_MODULE(pypool) = {STANDARD20_MODULE_STUFF,
                              register_hooks,
                              0};
 
+/* What the log and the client are told when a request got no interpreter. */
 static failure no_interpreter(apr_status_t why)
 {
     failure f = {.kind = FAILURE_SCRIPT};
@@ -52,6 +53,7 @@ static int nothing_to_run(request_rec *r)
     return report_failure(r, APLOG_MODULE_INDEX, &f, 0);
 }
 
+/* PythonHandler. Each line is a step; what it takes is in the file that the name says. */
 static int content_handler(request_rec *r)
 {
     const pp_conf *conf;
@@ -87,6 +89,8 @@ static int content_handler(request_rec *r)
     return f.kind ? report_failure(r, APLOG_MODULE_INDEX, &f, conf->debug == 1) : status;
 }
 
+/* All modules are loaded here, and no directive has been carried out: the stock module has not
+ * started its Python yet. */
 static int pre_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp)
 {
     (void)p;
@@ -101,6 +105,7 @@ static int pre_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp)
     return HTTP_INTERNAL_SERVER_ERROR;
 }
 
+/* Nothing of Python, here or anywhere in the parent. */
 static int post_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, server_rec *s)
 {
     (void)plog;

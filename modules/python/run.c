@@ -50,6 +50,7 @@ static const char *copy_text(request_rec *r, PyObject *text)
     return copy;
 }
 
+/* A failure without a place; `message` lives as long as the request. */
 static int fail(failure *f, const char *tag, const char *message)
 {
     f->kind = FAILURE_SCRIPT;
@@ -268,6 +269,7 @@ static void finish_call(pp_call *call, PyObject *req, int status, const failure 
     Py_DECREF(req);
 }
 
+/* Stores only: nothing is allocated or looked up that no script has asked for. */
 static void describe_call(pp_call *call, pp_interp *interp, const pp_group *group,
                           const pp_handlers *handlers, const pp_conf *conf, request_rec *r)
 {
@@ -290,6 +292,8 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     PyObject *req;
     int status;
 
+    /* From here the order matters: the GIL before Python's objects, the limit off before what is
+     * ours alone, `req` shut before the GIL is given up, the response after it. */
     if (!state)
         return fail(f, "PP014", "no memory for a thread state");
     describe_call(call, interp, group, handlers, conf, r);

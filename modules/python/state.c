@@ -6,15 +6,18 @@
 #include <signal.h>
 #include <stdlib.h>
 
+/* Belongs to one thread; nobody else looks at it, so there is no lock. malloc'd: a thread has no
+ * pool that ends with it. */
 typedef struct state_row {
-    int size;
-    pp_thread **states;
+    int size;           /* places in `states` */
+    pp_thread **states; /* by the interpreter's index; NULL until used */
 } state_row;
 
-static pthread_key_t row_key; /* only for its destructor */
+static pthread_key_t row_key; /* only for its destructor: __thread is what is read */
 static __thread state_row *row;
-static __thread volatile sig_atomic_t inside;
+static __thread volatile sig_atomic_t inside; /* pp_enter minus pp_leave; a signal handler asks */
 
+/* Waits for the interpreter's GIL, so a script that never gives it up holds the thread. */
 static void delete_state(pp_thread *state)
 {
     if (state->watch)
@@ -73,6 +76,8 @@ static pp_thread **row_place(pp_interp *interp)
     return &row->states[interp->index];
 }
 
+/* Puts a thread state that Python has made in its place. NULL: no memory, it is still the
+ * caller's. */
 static pp_thread *add_state(pp_interp *interp, PyThreadState *python)
 {
     pp_thread **place = row_place(interp);
@@ -125,6 +130,7 @@ pp_thread *pp_thread_of(pp_interp *interp)
     return state;
 }
 
+/* The marks are set first and cleared last: a signal in between finds the thread "inside". */
 void pp_enter(pp_thread *state)
 {
     inside++;
