@@ -41,8 +41,11 @@ class Member:
         return self.httpd.url + self.cell.path
 
     def cpu_ns(self) -> int:
-        """CPU time of the server so far, in nanoseconds."""
-        return procfs.cpu_ns(self.httpd.pid)
+        """CPU time of the server so far, in nanoseconds. Raises ServerError when it has ended."""
+        try:
+            return procfs.cpu_ns(self.httpd.pid)
+        except ProcessLookupError:
+            raise ServerError("%s has ended%s" % (self.name, _log_end(self))) from None
 
     def memory(self) -> procfs.Memory:
         """Memory of the server now."""
@@ -65,11 +68,12 @@ class Fleet:
         try:
             for mpm, cell in runnable(self.experiment):
                 self.say("starting %s/%s" % (mpm, cell.name))
-                self.members.append(self._start(mpm, cell))
+                self._start(mpm, cell)
             for member in self.members:
                 self._check(member)
         except BaseException:
             self.stop()
+            shutil.rmtree(self.folder, ignore_errors=True)
             raise
         return self
 
@@ -96,13 +100,14 @@ class Fleet:
         if not self.faults:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _start(self, mpm: str, cell: Cell) -> Member:
+    def _start(self, mpm: str, cell: Cell):
         servers = self.experiment.servers
         sizes = Sizes(processes=servers.processes, threads=servers.threads, prefork=servers.prefork)
         httpd = Httpd(mpm, workdir=self.folder / ("%s-%s" % (mpm, cell.name)),
                       modules=cells.KINDS[cell.kind].pieces, conf=cells.configuration(cell, servers),
                       docroot=self.handlers, env=cell.env, sizes=sizes)
-        return Member(mpm, cell, httpd.start())
+        self.members.append(Member(mpm, cell, httpd))  # before it runs: an interruption stops it too
+        httpd.start()
 
     def _check(self, member: Member):
         connection = http.client.HTTPConnection("127.0.0.1", member.httpd.port, timeout=ANSWER_SECONDS)
