@@ -7,6 +7,7 @@ import pytest
 
 from harness import process
 from harness.client import Truncated, chunk, request_bytes
+from harness.httpd import MEMORY_FACTOR
 
 BODIES = {"empty": b"", "one": b"x", "nul": b"a\0b", "all": bytes(range(256)) * 3, "lines": b"a\nb\r\n\r\n",
           "8192": b"y" * 8192, "100000": os.urandom(50000) * 2}
@@ -117,7 +118,7 @@ class TestBody:
                     except Truncated:
                         pass
         after = max(process.rss(pid) for pid in server.children())
-        assert after - before < 40 << 20
+        assert after - before < MEMORY_FACTOR * 40 << 20
 
     def test_aborted_uploads_leave_nothing(self, site, server):
         mark = server.log.mark()

@@ -40,8 +40,7 @@ class TestReload:
             site.file("/edited").write_text(TEXT[site.lang].format(round_))
             wait_for(site, lambda answer: answer.text == str(round_))
 
-    def test_a_broken_edit_fails_until_it_is_repaired(self, server, site_of):
-        site = site_of("lua")
+    def test_a_broken_edit_fails_until_it_is_repaired(self, site, server):
         self.replace(site, TEXT[site.lang].format("good"))
         wait_for(site, lambda answer: answer.text == "good")
         mark = server.log.mark()

@@ -50,6 +50,8 @@ static int nothing_to_run(request_rec *r)
                  .script = r->filename,
                  .message = "its handler is mod_python, but no PythonHandler says what to run"};
 
+    if (r->finfo.filetype == APR_NOFILE)
+        return DECLINED;
     return report_failure(r, APLOG_MODULE_INDEX, &f, 0);
 }
 

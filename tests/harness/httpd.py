@@ -30,8 +30,10 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 MPMS = ("prefork", "worker", "event")
 _READY = r"AH00163: |AH00292: |AH00489: "  # prefork, worker, event: "configured -- resuming normal operations"
 _WRAP = shlex.split(os.environ.get("INTERPOOL_WRAP", ""))
-PATIENCE = 20 if _WRAP else 1  # how much longer everything may take under a tool
-_PARENT_GROWTH_LIMIT = 8 << 20
+SANITIZED = "INTERPOOL_PRELOAD" in os.environ
+PATIENCE = 20 if _WRAP else 4 if SANITIZED else 1  # how much longer everything may take under a tool
+MEMORY_FACTOR = 8 if _WRAP or SANITIZED else 1  # how much more memory may be taken there
+_PARENT_GROWTH_LIMIT = MEMORY_FACTOR * (8 << 20)
 
 
 class ServerError(Exception):

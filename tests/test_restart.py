@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graceful restarts: no request is lost, and the parent stays as it is however many there are."""
+import threading
+
+from harness import process
+from harness.client import fetch
+from harness.httpd import MEMORY_FACTOR, Sizes
+from harness.load import drive, exchange
+from test_harness import wait_until
+
+HELLOS = [exchange("GET", f"/hello.{suffix}", 200, b"Hello World!") for suffix in ("lua", "py")]
+RESTARTS = 200
+
+
+class TestUnderLoad:
+    SIZES = Sizes(processes=1, threads=4)
+
+    def test_no_request_is_lost(self, server):
+        done = threading.Event()
+        problems = []
+
+        def restart():
+            try:
+                for _ in range(8):
+                    server.graceful()
+            except (AssertionError, OSError) as e:
+                problems.append(e)
+            done.set()
+
+        restarting = threading.Thread(target=restart)
+        restarting.start()
+        right = 0
+        while not done.is_set() or right < 1000:
+            outcome = drive(server.port, HELLOS, 200, connections=8, keep=False)
+            assert (dict(outcome.wrong), outcome.reconnects) == ({}, 0)
+            right += outcome.right
+        restarting.join()
+        assert not problems
+
+    def test_kept_connections_end_between_answers(self, server):
+        done = threading.Event()
+
+        def restart():
+            for _ in range(5):
+                server.graceful()
+            done.set()
+
+        restarting = threading.Thread(target=restart)
+        restarting.start()
+        while not done.is_set():
+            outcome = drive(server.port, HELLOS, 400, connections=4)
+            assert dict(outcome.wrong) == {}
+        restarting.join()
+
+
+class TestParent:
+    SIZES = Sizes(processes=1, threads=1)
+    CONF = "LogLevel warn luapool:warn pypool:warn"
+
+    def test_is_flat_over_200_restarts(self, server):
+        for _ in range(10):
+            server.graceful()
+        rss, descriptors = process.rss(server.pid), process.descriptors(server.pid)
+        for _ in range(RESTARTS):
+            server.graceful()
+        assert fetch(server.port, "/hello.lua").body == fetch(server.port, "/hello.py").body == b"Hello World!"
+        assert len(process.descriptors(server.pid)) == len(descriptors)
+        assert process.rss(server.pid) - rss < MEMORY_FACTOR << 20, f"{rss} bytes, {process.rss(server.pid)} after {RESTARTS} restarts"
+
+    def test_changed_configuration_is_used(self, server):
+        server.conf += "\n<Location /hello.lua>\nSetHandler default-handler\n</Location>\n"
+        server.write_configuration()
+        server.graceful()
+        wait_until(lambda: b"function handle" in fetch(server.port, "/hello.lua").body)
+        assert fetch(server.port, "/hello.py").body == b"Hello World!"
