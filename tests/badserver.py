@@ -10,6 +10,7 @@ import collections
 import socket
 import ssl
 import struct
+import sys
 import threading
 import time
 from urllib.parse import parse_qs, urlsplit
@@ -365,6 +366,6 @@ class BadServer:
 
 
 if __name__ == "__main__":
-    with BadServer() as bad:
+    with BadServer(*sys.argv[1:2]) as bad:
         print(bad.url, flush=True)
         threading.Event().wait()

@@ -63,7 +63,7 @@ def drive(*arguments, code=0, **options):
 
 def text(*arguments, code=0, **options):
     """Runs the driver and returns what it prints on both streams."""
-    done = subprocess.run([DRIVER, "-q", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run([DRIVER, *map(str, arguments), "-q"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=60, **options)
     assert done.returncode == code, (done.returncode, done.stdout)
     return done.stdout
@@ -444,6 +444,174 @@ def test_html_page_draws_its_plots_in_a_browser(bad, tmp_path):
     assert done.stdout.count("<svg viewBox=\"0 0 900 260\"") == 3 and done.stdout.count("<polyline") >= 7
     assert "httpdrive: &lt;b&gt;&amp;'\"&lt;/script&gt;" in done.stdout
     assert "NaN" not in done.stdout and "undefined" not in done.stdout.partition("<script")[0]
+
+
+def parts_of_a_load(tmp_path, url, prefix=lambda i: [], segments=4, only=range(4)):
+    """Four drivers, each with its part of 200 requests a second, at the same time; the files they wrote."""
+    start = time.time() + 1.5
+    files = [tmp_path / f"part{i}.json" for i in only]
+    running = [subprocess.Popen([*prefix(i), str(DRIVER), "-q", "--rate", "200", "--poisson", "--seed", "7", "-t", "2",
+                                 "-c", "16", "--segment", f"{i}/{segments}", "--start-at", str(start), "--json",
+                                 str(tmp_path / f"part{i}.json"), url], stdout=subprocess.DEVNULL) for i in only]
+    assert [process.wait(timeout=60) for process in running] == [0] * len(running)
+    for file in files:
+        check_laws(json.loads(file.read_text()))
+    return files
+
+
+def merge(files, *options, code=0):
+    done = subprocess.run([DRIVER, "merge", "--json", "-", *options, *map(str, files)], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout) if code == 0 else done.stderr
+
+
+def check_merged(merged, files):
+    parts = [json.loads(file.read_text()) for file in files]
+    check_laws(merged)
+    for path in (("requests", "started"), ("requests", "ok"), ("open_loop", "scheduled"), ("connections", "opened"),
+                 ("latency_ns", "response", "count"), ("bytes", "body")):
+        values = []
+        for result in [merged, *parts]:
+            for key in path:
+                result = result[key]
+            values.append(result)
+        assert values[0] == sum(values[1:]), path
+    assert merged["latency_ns"]["response"]["max"] == max(part["latency_ns"]["response"]["max"] for part in parts)
+    assert merged["requests_per_second"] == pytest.approx(sum(part["requests_per_second"] for part in parts))
+    assert len(merged["parts"]) == len(parts)
+
+
+def test_four_parts_merge_to_one_load(bad, tmp_path):
+    files = parts_of_a_load(tmp_path, bad.url + "/ok")
+    merged = merge(files)
+    check_merged(merged, files)
+    assert merged["options"]["connections"] == 16
+    assert 300 < merged["open_loop"]["scheduled"] < 500
+    assert "both part 0 of 4" in merge([files[0], files[0]], code=2)
+    partial = merge(files[:3])
+    assert partial["ended_by"] == "partial: 3 of 4 parts are here"
+
+
+def test_constant_parts_have_the_schedule_of_one(bad, tmp_path):
+    start = time.time() + 1
+    files = [tmp_path / f"{i}.json" for i in range(3)]
+    running = [subprocess.Popen([DRIVER, "-q", "--rate", "100", "-n", "100", "-c", "6", "-j", "2", "--segment", f"{i}/3",
+                                 "--start-at", str(start), "--json", str(files[i]), bad.url + "/ok"],
+                                stdout=subprocess.DEVNULL) for i in range(3)]
+    assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    merged = merge(files)
+    assert merged["open_loop"]["scheduled"] == 100 == merged["requests"]["ok"]
+
+
+def test_merge_refuses_what_does_not_belong_together(bad, tmp_path):
+    drive("-t", "0.3", bad.url + "/ok")
+    for name, options in {"a": [], "b": [], "path": ["-m", "OPTIONS"]}.items():
+        text("-t", "0.3", *options, "--json", tmp_path / name, bad.url + "/ok")
+    assert "HD065" in merge([tmp_path / "a", tmp_path / "b"], code=2)
+    assert "the method differs" in merge([tmp_path / "a", tmp_path / "path"], code=2)
+    (tmp_path / "x").write_text('{"httpdrive": "1", "format": 1}')
+    (tmp_path / "y").write_text("[1, 2")
+    assert "HD061" in merge([tmp_path / "x"], code=2)
+    assert "byte 6" in merge([tmp_path / "y"], code=2)
+    assert "No such file" in merge([tmp_path / "none"], code=2)
+
+
+def test_a_result_read_back_is_the_same(bad, tmp_path):
+    text("-n", 50, "-c", 2, "--tally", "Server", "--json", tmp_path / "a", bad.url + "/half500", code=1)
+    one, again = json.loads((tmp_path / "a").read_text()), merge([tmp_path / "a"], "--max-fail", "100")
+    for key in ("outcomes", "status", "errors", "latency_ns", "histograms", "connections", "bytes", "tally"):
+        assert again[key] == one[key], key
+    assert again["series"]["seconds"] == one["series"]["seconds"]
+
+
+def can_make_namespaces():
+    return os.geteuid() == 0 and shutil.which("ip") and subprocess.run(
+        "ip netns add hd-try && ip netns del hd-try", shell=True, capture_output=True).returncode == 0
+
+
+@pytest.fixture
+def network(request):
+    """A server's network namespace and four drivers', each joined to the server's by a wire."""
+    if not can_make_namespaces():
+        pytest.skip("network namespaces cannot be made here")
+    tag = f"hd{os.getpid()}"
+    names = [f"{tag}s", *(f"{tag}d{i}" for i in range(4))]
+
+    def ip(command):
+        subprocess.run(["ip", *command.split()], check=True, capture_output=True)
+    try:
+        for name in names:
+            ip(f"netns add {name}")
+            ip(f"-n {name} link set lo up")
+        for i, name in enumerate(names[1:]):
+            ip(f"-n {names[0]} link add w{i} type veth peer name w netns {name}")
+            ip(f"-n {names[0]} addr add 192.0.2.{4 * i + 1}/30 dev w{i}")
+            ip(f"-n {name} addr add 192.0.2.{4 * i + 2}/30 dev w")
+            ip(f"-n {names[0]} link set w{i} up")
+            ip(f"-n {name} link set w up")
+            ip(f"-n {name} route add default via 192.0.2.{4 * i + 1}")
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+def test_four_machines_make_the_load_of_one(network, tmp_path):
+    server = subprocess.Popen(["ip", "netns", "exec", network[0], sys.executable, Path(__file__).parent / "badserver.py",
+                               "0.0.0.0"], stdout=subprocess.PIPE, text=True)
+    try:
+        port = server.stdout.readline().rpartition(":")[2].strip()
+        url = f"http://192.0.2.1:{port}/ok"
+        enter = [["ip", "netns", "exec", name] for name in network[1:]]
+        files = parts_of_a_load(tmp_path, url, prefix=lambda i: enter[i])
+        merged = merge(files)
+        check_merged(merged, files)
+        (tmp_path / "one").mkdir()
+        alone = json.loads(parts_of_a_load(tmp_path / "one", url, prefix=lambda i: enter[i], segments=1,
+                                           only=[0])[0].read_text())
+        # Two Poisson processes of the same rate over 2 s: their counts differ by chance only.
+        counts = merged["open_loop"]["scheduled"], alone["open_loop"]["scheduled"]
+        assert abs(counts[0] - counts[1]) < 5 * sum(counts) ** 0.5
+        assert merged["requests"]["failed"] == alone["requests"]["failed"] == 0
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_rank_comes_from_the_launcher(bad):
+    for names in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+                  ("SLURM_PROCID", "SLURM_NTASKS"), ("JOB_COMPLETION_INDEX", "JOB_COMPLETIONS")):
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI", "PMI", "SLURM", "JOB"))}
+        result = drive("-n", 10, "-c", 4, "--segment", "auto", bad.url + "/ok",
+                       env={**env, names[0]: "2", names[1]: "4"})
+        assert (result["options"]["segment"], result["options"]["segments"]) == (2, 4)
+        assert result["requests"]["ok"] == 2 and result["options"]["connections"] == 1
+    assert "HD021" in text("-n", 10, "-c", 4, "--segment", "auto", bad.url + "/ok", code=2, env=env)
+
+
+def test_compare_measures_in_turns(bad):
+    out = text("compare", "-r", 6, "-n", 20, "--warmup", "1r", f"A={bad.url}/ok", f"B={bad.url}/slow?n=0.02")
+    assert re.search(r"B: [\d.]+ % to [\d.]+ % less than A", out) or "no difference seen" in out
+    done = subprocess.run([DRIVER, "compare", "-q", "--json", "-", "-r", "6", "-n", "20", "--warmup", "1r",
+                           f"A={bad.url}/ok", f"B={bad.url}/slow?n=0.02", f"C={bad.url}/slow?n=0.02"],
+                          capture_output=True, text=True, timeout=120)
+    result = json.loads(done.stdout)
+    assert [side["name"] for side in result["sides"]] == ["A", "B", "C"]
+    assert all(len(side["requests/s"]) == 6 for side in result["sides"])
+    for comparison in result["comparisons"]:
+        assert comparison["requests/s"]["high"] < 0.5 and comparison["median response"]["low"] > 2
+
+
+def test_compare_of_stored_results(bad, tmp_path):
+    for i in range(5):
+        text("-n", 20, "--json", tmp_path / f"a{i}.json", bad.url + "/ok")
+        text("-n", 20, "--json", tmp_path / f"b{i}.json", bad.url + "/slow?n=0.02")
+    out = text("compare", f"before={tmp_path}/a*.json", f"after={tmp_path}/b*.json")
+    assert "after against before" in out and "Mann-Whitney" in out
+    assert re.search(r"median response +after: .* longer than before", out)
+    assert "either all sides are URLs" in text("compare", "A=http://127.0.0.1/", "B=x.json", code=2)
+    assert "is not NAME=URL" in text("compare", "http://127.0.0.1/", "B=x.json", code=2)
 
 
 def test_server_cpu_and_memory_are_measured(bad):

@@ -120,14 +120,24 @@ void json_integer(struct json_writer *j, const char *key, int64_t value)
     fprintf(j->out, "%lld", (long long)value);
 }
 
-void json_number(struct json_writer *j, const char *key, double value)
+static void number(struct json_writer *j, const char *key, double value, int digits)
 {
     begin(j, key);
     if (isfinite(value)) {
-        fprintf(j->out, "%.9g", value);
+        fprintf(j->out, "%.*g", digits, value);
     } else {
         fputs("null", j->out);
     }
+}
+
+void json_number(struct json_writer *j, const char *key, double value)
+{
+    number(j, key, value, 15); /* the most digits that stay as people wrote them: 0.1 */
+}
+
+void json_exact(struct json_writer *j, const char *key, double value)
+{
+    number(j, key, value, 17);
 }
 
 void json_bool(struct json_writer *j, const char *key, bool value)

@@ -21,6 +21,8 @@ void json_text(struct json_writer *j, const char *key, const char *value); /* NU
 void json_count(struct json_writer *j, const char *key, uint64_t value);
 void json_integer(struct json_writer *j, const char *key, int64_t value);
 void json_number(struct json_writer *j, const char *key, double value); /* not finite: null */
+/* With all the digits that reading it back needs. */
+void json_exact(struct json_writer *j, const char *key, double value);
 void json_bool(struct json_writer *j, const char *key, bool value);
 void json_null(struct json_writer *j, const char *key);
 

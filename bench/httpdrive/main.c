@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * httpdrive: parse the options, plan, run, report. */
+#include "compare.h"
 #include "output.h"
-#include "plan.h"
 #include "run.h"
+#include "stored.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,26 +11,49 @@
 #include <string.h>
 #include <unistd.h>
 
-static void show_progress(void *baton, const struct run_progress *p)
+/* ab tells about each tenth of the requests, but not of fewer than this many. */
+#define AB_STEP_LEAST 100
+
+struct progress {
+    const struct options *options;
+    uint64_t shown; /* --ab: of the requests completed, how many have been told */
+};
+
+static void show_second(void *baton, const struct run_progress *p)
 {
-    char where[32];
+    char where[32] = "warm-up";
     (void)baton;
 
-    if (p->seconds < 0) {
-        snprintf(where, sizeof(where), "warm-up");
-    } else {
+    if (p->seconds >= 0)
         snprintf(where, sizeof(where), "%5.0f s", p->seconds);
-    }
     fprintf(stderr,
             "%s  %8llu requests/s  %6llu failed  %7.2f MB/s  %5llu connections  max %.2f ms\n",
             where, (unsigned long long)p->completed, (unsigned long long)p->failed,
             (double)p->bytes / 1e6, (unsigned long long)p->connections, (double)p->slowest / 1e6);
 }
 
+/* ab's lines, as far as the second that has passed has reached them. */
+static void show_tenths(void *baton, const struct run_progress *p)
+{
+    struct progress *state = baton;
+    uint64_t step = state->options->requests / 10;
+
+    step = step < AB_STEP_LEAST ? AB_STEP_LEAST : step;
+    while (state->options->requests > 150 && state->shown + step <= p->completed_in_all) {
+        state->shown += step;
+        fprintf(stderr, "Completed %llu requests\n", (unsigned long long)state->shown);
+    }
+}
+
 static int fail(int code, const char *message)
 {
     fprintf(stderr, "httpdrive: %s\n", message);
     return code;
+}
+
+static bool on_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
 }
 
 /* Calls a report with its file; "-" is standard output. */
@@ -41,7 +65,7 @@ static bool write_file(const struct result *r, const char *path,
 
     if (!path)
         return true;
-    if (strcmp(path, "-") == 0) {
+    if (on_stdout(path)) {
         report(r, stdout);
         return fflush(stdout) == 0;
     }
@@ -56,15 +80,9 @@ static bool write_file(const struct result *r, const char *path,
     return fine;
 }
 
-static bool on_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 /* All the reports that were asked for; the text is left out when another takes its place. */
-static bool write_reports(const struct result *r)
+static bool write_reports(const struct result *r, const struct options *o)
 {
-    const struct options *o = &r->plan->options;
     const struct {
         const char *path;
         void (*report)(const struct result *, FILE *);
@@ -84,23 +102,37 @@ static bool write_reports(const struct result *r)
 
 static int report(const struct result *r)
 {
-    if (!write_reports(r))
+    const struct error_count *e = &r->stats.errors[0];
+
+    if (!write_reports(r, &r->plan->options))
         return EXIT_USAGE;
     if (r->nothing_connected && r->stats.error_kinds && !r->interrupted)
         fprintf(stderr, "httpdrive: HD051: nothing could connect to %s port %u: %s\n",
                 r->plan->address_text, r->plan->url.port,
-                r->stats.errors[0].number ? strerror(r->stats.errors[0].number)
-                                          : outcome_name(r->stats.errors[0].outcome));
+                e->number ? strerror(e->number) : outcome_name(e->outcome));
     return result_exit_code(r);
+}
+
+/* -v 2: the first request as it was sent, and the head of the first answer. */
+static void show_exchange(const struct plan *p, const struct result *r)
+{
+    if (p->options.verbosity < 2)
+        return;
+    fprintf(stderr, "INFO: %s header ==\n---\n%.*s---\n", plan_method(p),
+            (int)p->targets[0].head_length, p->targets[0].bytes);
+    if (r->have_first)
+        fprintf(stderr, "LOG: header received:\nHTTP/1.%u %u\n%s\n", r->first_minor,
+                r->first_status, r->head);
 }
 
 static int run(const struct options *o)
 {
-    struct run_observer observer = {show_progress, NULL};
+    struct progress state = {o, 0};
+    struct run_observer observer = {o->ab ? show_tenths : show_second, &state};
     struct result *r = calloc(1, sizeof(*r));
     struct plan plan;
     char error[512];
-    bool watched = o->verbosity || (isatty(STDERR_FILENO) && !o->quiet);
+    bool watched = o->verbosity || (!o->quiet && (o->ab || isatty(STDERR_FILENO)));
     int code;
 
     if (!r)
@@ -110,6 +142,10 @@ static int run(const struct options *o)
         return fail(EXIT_USAGE, error);
     }
     if (run_execute(r, &plan, watched ? &observer : NULL, error, sizeof(error))) {
+        if (o->ab && watched)
+            fprintf(stderr, "Finished %llu requests\n",
+                    (unsigned long long)stats_completed(&r->stats));
+        show_exchange(&plan, r);
         code = report(r);
         result_free(r);
     } else {
@@ -117,6 +153,66 @@ static int run(const struct options *o)
     }
     free(r);
     plan_free(&plan);
+    return code;
+}
+
+static int compare(const struct options *o)
+{
+    struct compare_report *r = calloc(1, sizeof(*r));
+    FILE *file = o->json && !on_stdout(o->json) ? fopen(o->json, "w") : stdout;
+    char error[512];
+    int code = EXIT_GOOD;
+
+    if (!r || !file) {
+        free(r);
+        return fail(EXIT_USAGE, file ? "HD001: out of memory" : "HD050: --json cannot be written");
+    }
+    if (compare_execute(r, o, o->quiet ? NULL : stderr, error, sizeof(error))) {
+        if (o->json)
+            compare_json(r, file);
+        if (!on_stdout(o->json))
+            compare_print(r, stdout);
+        for (size_t k = 0; k < r->side_count; k++)
+            code = r->sides[k].failed > o->max_fail ? EXIT_FAILURES : code;
+        code = r->interrupted ? EXIT_INTERRUPTED : code;
+    } else {
+        code = fail(EXIT_USAGE, error);
+    }
+    if ((file != stdout && fclose(file)) || fflush(stdout))
+        code = fail(EXIT_USAGE, "HD050: the report could not be written");
+    compare_free(r);
+    free(r);
+    return code;
+}
+
+static int merge(const struct options *o)
+{
+    size_t count = o->operands.count, read = 0;
+    struct stored *parts = calloc(count, sizeof(*parts));
+    struct result *sum = calloc(1, sizeof(*sum));
+    static struct plan whole;
+    char error[512] = "HD001: out of memory";
+    int code = EXIT_USAGE;
+
+    while (parts && sum && read < count &&
+           stored_read(&parts[read], o->operands.items[read], error, sizeof(error)))
+        read++;
+    if (read == count && stored_merge(sum, &whole, parts, count, error, sizeof(error))) {
+        /* What the parts were told is in the plan; how to judge and report, on this command line.
+         */
+        whole.options.max_fail = o->max_fail;
+        whole.options.p99_max = o->p99_max;
+        whole.options.strict = o->strict;
+        code = write_reports(sum, o) ? result_exit_code(sum) : EXIT_USAGE;
+    } else {
+        fail(code, error);
+    }
+    if (sum)
+        result_free(sum);
+    while (read)
+        stored_free(&parts[--read]);
+    free(parts);
+    free(sum);
     return code;
 }
 
@@ -151,6 +247,14 @@ int main(int argc, char **argv)
     if (o.version) {
         puts("httpdrive " HTTPDRIVE_VERSION);
         return EXIT_GOOD;
+    }
+    switch (o.command) {
+    case COMMAND_COMPARE:
+        return compare(&o);
+    case COMMAND_MERGE:
+        return merge(&o);
+    case COMMAND_RUN:
+        break;
     }
     return run(&o);
 }

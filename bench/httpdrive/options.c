@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How long each side of a comparison is measured in a round, unless -n or -t say so. */
+#define COMPARE_TIME (2 * NSEC_PER_SEC)
+
 struct parser {
     struct options *options;
     int count, at;
@@ -26,6 +29,7 @@ void options_init(struct options *o)
     o->timeout = 30 * NSEC_PER_SEC;
     o->drain = NSEC_PER_SEC;
     o->segments = 1;
+    o->rounds = 12;
 }
 
 static bool __attribute__((format(printf, 2, 3)))
@@ -274,14 +278,37 @@ static bool short_options(struct parser *p, const char *letters)
     return true;
 }
 
+/* Which and how many operands a command wants. */
+static bool check_operands(struct parser *p)
+{
+    struct options *o = p->options;
+    size_t n = o->operands.count;
+
+    switch (o->command) {
+    case COMMAND_RUN:
+        if (n == 0 && !o->urls_file)
+            return complain(p, "the URL is missing; --help lists all options");
+        if (n > 1)
+            return complain(p, "one URL is enough: '%s' is a second one (see --urls)",
+                            o->operands.items[1]);
+        o->url = n ? o->operands.items[0] : NULL;
+        return true;
+    case COMMAND_COMPARE:
+        if (n < 2)
+            return complain(p, "compare needs two or more of NAME=URL or NAME=FILES");
+        return o->urls_file ? complain(p, "compare cannot be combined with --urls") : true;
+    case COMMAND_MERGE:
+        return n ? true : complain(p, "merge needs the JSON files of the parts");
+    }
+    return true;
+}
+
 /* Options that contradict each other. */
 static bool check_whole(struct parser *p)
 {
     const struct options *o = p->options;
     int bodies = !!o->post_file + !!o->put_file + !!o->body;
 
-    if (!o->url && !o->urls_file)
-        return complain(p, "the URL is missing; --help lists all options");
     if (bodies > 1)
         return complain(p, "only one of -p, -u and --body can be given");
     if (o->head && (bodies || o->method))
@@ -298,6 +325,8 @@ static void complete(struct options *o)
 {
     if (o->ab && !o->keepalive_asked)
         o->keepalive = false;
+    if (o->requests == 0 && o->duration == 0 && o->command == COMMAND_COMPARE)
+        o->duration = COMPARE_TIME;
     if (o->requests == 0 && o->duration == 0)
         o->requests = 1;
     if (o->requests && o->rate == 0 && o->connections > o->requests)
@@ -306,19 +335,46 @@ static void complete(struct options *o)
         o->threads = o->connections;
 }
 
+/* A command's own letter: what -r means to a run (nothing) is the number of rounds here. */
+static const char *command_option(const struct options *o, const char *text)
+{
+    return o->command == COMMAND_COMPARE && strcmp(text, "-r") == 0 ? "--rounds" : text;
+}
+
+static void take_command(struct parser *p)
+{
+    const char *word = p->count ? p->arguments[0] : "";
+
+    if (strcmp(word, "compare") == 0) {
+        p->options->command = COMMAND_COMPARE;
+        p->at++;
+    } else if (strcmp(word, "merge") == 0) {
+        p->options->command = COMMAND_MERGE;
+        p->at++;
+    }
+}
+
+static bool take_operand(struct parser *p, const char *text)
+{
+    struct text_list *list = &p->options->operands;
+
+    if (list->count == OPTIONS_LIST_MAX)
+        return complain(p, "more than %d URLs or files", OPTIONS_LIST_MAX);
+    list->items[list->count++] = text;
+    return true;
+}
+
 bool options_parse(struct options *o, int count, const char *const *arguments, char *error,
                    size_t error_size)
 {
     struct parser p = {o, count, 0, arguments, error, error_size};
     bool only_operands = false;
 
-    for (; p.at < count; p.at++) {
-        const char *text = arguments[p.at];
+    for (take_command(&p); p.at < count; p.at++) {
+        const char *text = command_option(o, arguments[p.at]);
         bool fine = true;
         if (only_operands || text[0] != '-' || !text[1]) {
-            if (o->url)
-                return complain(&p, "one URL is enough: '%s' is a second one (see --urls)", text);
-            o->url = text;
+            fine = take_operand(&p, text);
         } else if (text[1] != '-') {
             fine = short_options(&p, text + 1);
         } else if (text[2]) {
@@ -332,5 +388,5 @@ bool options_parse(struct options *o, int count, const char *const *arguments, c
     if (o->help || o->version)
         return true;
     complete(o);
-    return check_whole(&p);
+    return check_operands(&p) && check_whole(&p);
 }

@@ -20,9 +20,19 @@ struct text_list {
     size_t count;
 };
 
+enum command {
+    COMMAND_RUN,     /* httpdrive [options] URL */
+    COMMAND_COMPARE, /* httpdrive compare [options] NAME=URL-OR-FILES ... */
+    COMMAND_MERGE    /* httpdrive merge [options] FILE ... */
+};
+
 struct options {
+    enum command command;
+    struct text_list operands;
+    uint64_t rounds; /* of a comparison */
+
     /* what is sent */
-    const char *url;
+    const char *url; /* of a run: the operand */
     const char *urls_file;
     const char *method;
     const char *post_file;

@@ -17,6 +17,9 @@ void output_usage(FILE *out)
     char left[80];
 
     fputs("Usage: httpdrive [options] URL\n"
+          "       httpdrive compare [options] NAME=URL NAME=URL...\n"
+          "       httpdrive compare [options] NAME=FILES NAME=FILES...\n"
+          "       httpdrive merge [options] FILE...\n"
           "Loads a web server and reports what it did and how long it took.\n",
           out);
     for (const struct option_row *row = option_table; row->help; row++) {

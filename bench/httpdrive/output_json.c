@@ -234,8 +234,8 @@ static void write_histogram(struct json_writer *j, const char *key, const struct
     json_count(j, "count", h->count);
     json_integer(j, "min", h->count ? h->min : 0);
     json_integer(j, "max", h->max);
-    json_number(j, "sum", h->sum);
-    json_number(j, "sum_squares", h->sum_squares);
+    json_exact(j, "sum", h->sum);
+    json_exact(j, "sum_squares", h->sum_squares);
     json_open(j, "buckets", '[');
     for (unsigned i = 0; i < HIST_BUCKETS; i++) {
         if (h->buckets[i] == 0)
@@ -398,6 +398,20 @@ static void write_judgement(struct json_writer *j, const struct result *r)
     } else {
         json_null(j, "littles_law_connections");
     }
+    json_open(j, "parts", '[');
+    for (size_t i = 0; i < r->part_count; i++) {
+        const struct part_report *p = &r->parts[i];
+        json_open_flat(j, NULL, '{');
+        json_text(j, "host", p->host);
+        json_count(j, "segment", p->segment);
+        json_number(j, "requests_per_second", p->requests_per_second);
+        json_count(j, "failed", p->failed);
+        json_integer(j, "p50_ns", p->p50);
+        json_integer(j, "p99_ns", p->p99);
+        json_bool(j, "client_bound", p->client_bound);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
     json_open(j, "warnings", '[');
     for (unsigned i = 0; i < r->warning_count; i++)
         json_text(j, NULL, r->warnings[i]);

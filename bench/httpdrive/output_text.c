@@ -270,6 +270,24 @@ static void print_health(const struct result *r, FILE *out)
                 r->concurrency, (unsigned long long)r->plan->options.connections);
 }
 
+/* The machines of a merged result: a sum hides a bad one. */
+static void print_parts(const struct result *r, FILE *out)
+{
+    char median[32], high[32];
+
+    if (r->part_count)
+        fprintf(out, "\n%-24s %8s %12s %8s %10s %10s\n", "Machine", "part", "requests/s", "failed",
+                "median", "p99");
+    for (size_t i = 0; i < r->part_count; i++) {
+        const struct part_report *p = &r->parts[i];
+        fprintf(out, "%-24.24s %8llu %12.2f %8llu %10s %10s%s\n", p->host,
+                (unsigned long long)p->segment, p->requests_per_second,
+                (unsigned long long)p->failed, time_text((double)p->p50, median, sizeof(median)),
+                time_text((double)p->p99, high, sizeof(high)),
+                p->client_bound ? "  CLIENT-BOUND" : "");
+    }
+}
+
 void output_text(const struct result *r, FILE *out)
 {
     print_setting(r, out);
@@ -278,6 +296,7 @@ void output_text(const struct result *r, FILE *out)
     print_outcomes(r, out);
     print_latency(r, out);
     print_targets(r, out);
+    print_parts(r, out);
     print_connections(r, out);
     print_tally(r, out);
     print_health(r, out);

@@ -30,6 +30,8 @@ static void __attribute__((format(printf, 2, 3))) bound(struct result *r, const 
     va_list arguments;
 
     r->client_bound = true;
+    if (r->bound_reason_count == BOUND_REASONS)
+        return;
     va_start(arguments, format);
     vsnprintf(r->bound_reasons[r->bound_reason_count++], WARNING_TEXT, format, arguments);
     va_end(arguments);
@@ -145,6 +147,8 @@ void result_free(struct result *r)
     stats_free(&r->stats);
     stats_free(&r->warmup);
     free(r->threads);
+    free(r->parts);
+    r->parts = NULL;
     r->threads = NULL;
 }
 

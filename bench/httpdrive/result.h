@@ -9,12 +9,23 @@
 
 #include <stdio.h>
 
-#define WARNINGS_MAX 16
-#define WARNING_TEXT 200
+#define WARNINGS_MAX  16
+#define WARNING_TEXT  200
+#define BOUND_REASONS 3
 
 struct thread_report {
     double busy;  /* CPU time / wall time */
     double delay; /* share of the time it waited for a CPU; negative: not known */
+};
+
+/* One machine's share in a merged result. */
+struct part_report {
+    char host[128];
+    uint64_t segment;
+    double requests_per_second;
+    uint64_t failed;
+    nsec p50, p99; /* of the response time */
+    bool client_bound;
 };
 
 struct result {
@@ -39,6 +50,9 @@ struct result {
     char tls[128], tls_key[64];
     char head[4096]; /* header lines of the first answer */
 
+    struct part_report *parts; /* of a merged result */
+    size_t part_count;
+
     struct thread_report *threads;
     unsigned thread_count;
     double busy, delay; /* of the busiest thread, of the most delayed one */
@@ -47,7 +61,7 @@ struct result {
     double waits_per_request;
     double machine_idle, machine_steal; /* shares; negative: not known */
     bool client_bound;
-    char bound_reasons[3][WARNING_TEXT];
+    char bound_reasons[BOUND_REASONS][WARNING_TEXT];
     unsigned bound_reason_count;
 
     bool have_tree;

@@ -63,3 +63,8 @@ check_PROGRAMS += %D%/test_hd_options
 %C%_test_hd_options_SOURCES = %D%/test_hd_options.c
 %C%_test_hd_options_CPPFLAGS = $(unit_hd_cppflags)
 %C%_test_hd_options_LDADD = $(unit_hd_libs)
+
+check_PROGRAMS += %D%/test_hd_statistics
+%C%_test_hd_statistics_SOURCES = %D%/test_hd_statistics.c
+%C%_test_hd_statistics_CPPFLAGS = $(unit_hd_cppflags)
+%C%_test_hd_statistics_LDADD = $(unit_hd_libs)

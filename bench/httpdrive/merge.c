@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Adds the results of several machines that sent parts of one load; see stored.h. Counters and
+ * buckets are added, never percentiles. What did not run at the same time, against the same server
+ * with the same options, is refused; a part that is missing is named. */
+#include "stored.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* At least this share of the measurement has to be common to all parts. */
+#define OVERLAP 0.95
+
+struct refusal {
+    char *text;
+    size_t size;
+};
+
+static bool __attribute__((format(printf, 2, 3)))
+refuse(const struct refusal *e, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(e->text, e->size, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* What differs between two parts of one load; NULL when they belong together. */
+static const char *difference(const struct plan *a, const struct plan *b)
+{
+    const struct options *x = &a->options, *y = &b->options;
+
+    if (strcmp(a->url.host, b->url.host) || a->url.port != b->url.port || a->url.tls != b->url.tls)
+        return "the server";
+    if (a->target_count != b->target_count || strcmp(a->targets[0].path, b->targets[0].path))
+        return "the path";
+    if (!same_text(x->method, y->method))
+        return "the method";
+    if (x->keepalive != y->keepalive || x->per_connection != y->per_connection)
+        return "the use of connections";
+    if (a->rate != b->rate || x->poisson != y->poisson)
+        return "the rate";
+    if (x->requests != y->requests)
+        return "-n";
+    if (llabs(x->duration - y->duration) > NSEC_PER_MSEC)
+        return "-t";
+    if (llabs(x->timeout - y->timeout) > NSEC_PER_MSEC)
+        return "the time-out";
+    return x->segments != y->segments ? "the number of parts" : NULL;
+}
+
+static bool check_parts(const struct stored *parts, size_t count, const struct refusal *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct options *o = &parts[i].plan.options;
+        const char *what = difference(&parts[0].plan, &parts[i].plan);
+        if (what)
+            return refuse(e, "HD062: %s and %s do not belong together: %s differs", parts[0].file,
+                          parts[i].file, what);
+        for (size_t k = 0; k < i && o->segments > 1; k++) {
+            if (parts[k].plan.options.segment == o->segment)
+                return refuse(e, "HD063: %s and %s are both part %llu of %llu", parts[k].file,
+                              parts[i].file, (unsigned long long)o->segment,
+                              (unsigned long long)o->segments);
+        }
+    }
+    return true;
+}
+
+/* The common window of all; the wall clocks of different machines have to be synchronised. */
+static bool check_window(const struct stored *parts, size_t count, double *begin, double *end,
+                         const struct refusal *e)
+{
+    double longest = 0;
+
+    *begin = 0;
+    *end = 1e18;
+    for (size_t i = 0; i < count; i++) {
+        const struct result *r = &parts[i].result;
+        *begin = fmax(*begin, r->started_epoch);
+        *end = fmin(*end, r->started_epoch + r->seconds);
+        longest = fmax(longest, r->seconds);
+        if (strcmp(parts[i].host, parts[0].host) && (r->clock_error < 0 || r->clock_error > 1))
+            return refuse(e,
+                          "HD064: the clock of %s (%s) was not synchronised: its seconds cannot "
+                          "be laid beside those of %s",
+                          parts[i].host, parts[i].file, parts[0].host);
+    }
+    if (*end - *begin < OVERLAP * longest)
+        return refuse(e,
+                      "HD065: only %.0f %% of the measurement is common to all parts (at least "
+                      "%.0f %% are needed): start them with --start-at",
+                      longest > 0 ? fmax(0, *end - *begin) * 100 / longest : 0, OVERLAP * 100);
+    return true;
+}
+
+static void add_health(struct result *sum, const struct result *r)
+{
+    sum->cpu_seconds += r->cpu_seconds;
+    sum->busy = fmax(sum->busy, r->busy);
+    sum->delay = fmax(sum->delay, r->delay);
+    sum->wall_seconds = fmax(sum->wall_seconds, r->wall_seconds);
+    sum->warmup.started += r->warmup.started;
+    sum->warmup_seconds = fmax(sum->warmup_seconds, r->warmup_seconds);
+    if (*r->ended_by && !*sum->ended_by)
+        memcpy(sum->ended_by, r->ended_by, sizeof(sum->ended_by));
+}
+
+static void describe_part(struct part_report *p, const struct stored *s)
+{
+    const struct result *r = &s->result;
+    const struct hist *h = r->stats.times[TIME_RESPONSE];
+
+    snprintf(p->host, sizeof(p->host), "%s", s->host);
+    p->segment = s->plan.options.segment;
+    p->requests_per_second = r->seconds > 0 ? (double)r->stats.completed_in_time / r->seconds : 0;
+    p->failed = stats_failed(&r->stats);
+    p->p50 = hist_percentile(h, 50);
+    p->p99 = hist_percentile(h, 99);
+    p->client_bound = r->client_bound;
+}
+
+/* The plan of the whole load, as if one machine had sent it. */
+static void whole_plan(struct plan *whole, const struct stored *parts, size_t count)
+{
+    *whole = parts[0].plan;
+    whole->options.connections = whole->options.threads = 0;
+    for (size_t i = 0; i < count; i++) {
+        whole->options.connections += parts[i].plan.options.connections;
+        whole->options.threads += parts[i].plan.options.threads;
+    }
+    whole->options.segment = 0;
+    whole->options.segments = 1;
+}
+
+static bool add_parts(struct result *sum, const struct stored *parts, size_t count)
+{
+    sum->parts = calloc(count, sizeof(*sum->parts));
+    if (!sum->parts || !stats_init(&sum->stats, parts[0].plan.target_count) ||
+        !stats_init(&sum->warmup, 1))
+        return false;
+    sum->part_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct result *r = &parts[i].result;
+        if (!stats_merge(&sum->stats, &r->stats))
+            return false;
+        add_health(sum, r);
+        describe_part(&sum->parts[i], &parts[i]);
+        if (!sum->have_first && r->have_first) {
+            sum->have_first = true;
+            memcpy(sum->server, r->server, sizeof(sum->server));
+            memcpy(sum->tls, r->tls, sizeof(sum->tls));
+            sum->first_length = r->first_length;
+            sum->first_status = r->first_status;
+        }
+    }
+    return true;
+}
+
+bool stored_merge(struct result *sum, struct plan *whole, const struct stored *parts, size_t count,
+                  char *error, size_t error_size)
+{
+    const struct refusal e = {error, error_size};
+    uint64_t segments = parts[0].plan.options.segments;
+    double begin, end;
+
+    memset(sum, 0, sizeof(*sum));
+    sum->plan = whole;
+    sum->machine_idle = sum->machine_steal = sum->delay = sum->clock_error = -1;
+    if (!check_parts(parts, count, &e) || !check_window(parts, count, &begin, &end, &e))
+        return false;
+    whole_plan(whole, parts, count);
+    if (!add_parts(sum, parts, count))
+        return refuse(&e, "HD001: out of memory");
+    sum->started_epoch = begin;
+    sum->seconds = end - begin;
+    if (segments > count)
+        snprintf(sum->ended_by, sizeof(sum->ended_by), "partial: %zu of %llu parts are here", count,
+                 (unsigned long long)segments);
+    result_conclude(sum);
+    /* Each part's own rate over its own time: the windows may differ by some milliseconds. */
+    sum->requests_per_second = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum->requests_per_second += sum->parts[i].requests_per_second;
+        sum->client_bound = sum->client_bound || sum->parts[i].client_bound;
+    }
+    if (whole->rate == 0)
+        sum->concurrency =
+            sum->requests_per_second * hist_mean(sum->stats.times[TIME_RESPONSE]) / 1e9;
+    return true;
+}
