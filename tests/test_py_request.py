@@ -136,6 +136,9 @@ class TestAttributes(PyServer):
                 "ValueError: req.status_line must be like '404 Not Found', not 'nope'",
             "req.nothing": "AttributeError: '_apache.request' object has no attribute 'nothing'",
             "type(req)()": "TypeError: cannot create '_apache.request' instances",
+            "setattr(type(req), 'uri', 5)": "TypeError: cannot set 'uri' attribute of immutable type '_apache.request'",
+            "setattr(apache.table, 'get', 5)": "TypeError: cannot set 'get' attribute of immutable type '_apache.table'",
+            "object.__new__(type(req))": "TypeError: object.__new__(_apache.request) is not safe, use _apache.request.__new__()",
             "setattr(req.connection, 'keepalive', 9)": "ValueError: connection.keepalive must be from 0 to 2, not 9",
         }
         assert dict(zip(expected, script.ask(*expected))) == expected

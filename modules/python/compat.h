@@ -29,8 +29,8 @@ static inline int PyModule_AddObjectRef(PyObject *module, const char *name, PyOb
     return -1;
 }
 
-/* Types whose objects only C code makes: without the flag, tp_new has to be cleared. */
-#define Py_TPFLAGS_DISALLOW_INSTANTIATION 0
+/* Types that scripts can't change; they can in 3.9. */
+#define Py_TPFLAGS_IMMUTABLETYPE 0
 
 #endif
 #endif

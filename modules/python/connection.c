@@ -189,11 +189,10 @@ static PyType_Slot connection_slots[] = {{Py_tp_dealloc, connection_dealloc},
 
 static PyType_Spec connection_spec = {.name = "_apache.connection",
                                       .basicsize = sizeof(connection_object),
-                                      .flags =
-                                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                                       .slots = connection_slots};
 
 PyObject *pp_connection_type_new(PyObject *module)
 {
-    return PyType_FromModuleAndSpec(module, &connection_spec, NULL);
+    return pp_record_type_new(module, &connection_spec);
 }

@@ -7,6 +7,16 @@
 #include <apr_time.h>
 #include "modules/python/text.h"
 
+PyObject *pp_record_type_new(PyObject *module, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+
+    /* What Py_TPFLAGS_DISALLOW_INSTANTIATION does, for Pythons that do not know it. */
+    if (type)
+        ((PyTypeObject *)type)->tp_new = NULL;
+    return type;
+}
+
 PyObject *pp_get_text(PyObject *self, const void *at)
 {
     (void)self;

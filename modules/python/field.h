@@ -28,6 +28,9 @@ struct pp_field {
         }                                                          \
     }
 
+/* New reference: a heap type of which scripts make no instances. */
+PyObject *pp_record_type_new(PyObject *module, PyType_Spec *spec);
+
 /* Getters by the type of the member. New references. */
 PyObject *pp_get_text(PyObject *self, const void *at);   /* char *, NULL: None */
 PyObject *pp_get_int(PyObject *self, const void *at);    /* int */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <structmember.h>
 #include "modules/python/apache_module.h"
+#include "modules/python/field.h"
 
 /* New reference, GC-tracked. */
 static pp_request *request_alloc(PyTypeObject *type, request_rec *r, pp_call *call)
@@ -202,10 +203,10 @@ static PyType_Slot request_slots[] = {{Py_tp_dealloc, request_dealloc},
 static PyType_Spec request_spec = {.name = "_apache.request",
                                    .basicsize = sizeof(pp_request),
                                    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                            Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                            Py_TPFLAGS_IMMUTABLETYPE,
                                    .slots = request_slots};
 
 PyObject *pp_request_type_new(PyObject *module)
 {
-    return PyType_FromModuleAndSpec(module, &request_spec, NULL);
+    return pp_record_type_new(module, &request_spec);
 }

@@ -236,10 +236,10 @@ static PyType_Slot server_slots[] = {{Py_tp_dealloc, server_dealloc},
 static PyType_Spec server_spec = {.name = "_apache.server",
                                   .basicsize = sizeof(server_object),
                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                           Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                           Py_TPFLAGS_IMMUTABLETYPE,
                                   .slots = server_slots};
 
 PyObject *pp_server_type_new(PyObject *module)
 {
-    return PyType_FromModuleAndSpec(module, &server_spec, NULL);
+    return pp_record_type_new(module, &server_spec);
 }

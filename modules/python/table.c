@@ -423,7 +423,7 @@ static PyType_Slot table_slots[] = {{Py_tp_new, table_tp_new},
 
 static PyType_Spec table_spec = {.name = "_apache.table",
                                  .basicsize = sizeof(pp_table),
-                                 .flags = Py_TPFLAGS_DEFAULT,
+                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                                  .slots = table_slots};
 
 PyObject *pp_table_type_new(PyObject *module)

@@ -4,6 +4,8 @@
 Everything that touches the server is in the C module `_apache`.
 """
 
+import atexit
+
 import _apache
 from _apache import *  # noqa: F403  the constants, log_error, table, SERVER_RETURN, ...
 
@@ -22,6 +24,11 @@ def import_module(module_name, autoreload=1, log=0, path=None):
     if log:
         _apache.log_error("mod_python: importing module '%s'" % module_name, _apache.APLOG_NOTICE)
     return _loader.import_module(module_name, path, autoreload)
+
+
+def register_cleanup(callable, data=None):
+    """Has callable(data) called when the child process ends."""
+    atexit.register(callable, data)
 
 
 def resolve_object(module, obj, arg, silent=0):
