@@ -156,30 +156,40 @@ static int run(const struct options *o)
     return code;
 }
 
+/* Writes the comparison where it was asked for; false when that failed. */
+static bool write_comparison(const struct compare_report *r, const struct options *o)
+{
+    FILE *file = o->json && !on_stdout(o->json) ? fopen(o->json, "w") : stdout;
+    bool fine = file != NULL;
+
+    if (fine && o->json)
+        compare_json(r, file);
+    if (!on_stdout(o->json))
+        compare_print(r, stdout);
+    if (fine && file != stdout)
+        fine = fclose(file) == 0;
+    if (!fine)
+        fprintf(stderr, "httpdrive: HD050: %s: %s\n", o->json, strerror(errno));
+    return fflush(stdout) == 0 && fine;
+}
+
 static int compare(const struct options *o)
 {
     struct compare_report *r = calloc(1, sizeof(*r));
-    FILE *file = o->json && !on_stdout(o->json) ? fopen(o->json, "w") : stdout;
     char error[512];
     int code = EXIT_GOOD;
 
-    if (!r || !file) {
-        free(r);
-        return fail(EXIT_USAGE, file ? "HD001: out of memory" : "HD050: --json cannot be written");
-    }
-    if (compare_execute(r, o, o->quiet ? NULL : stderr, error, sizeof(error))) {
-        if (o->json)
-            compare_json(r, file);
-        if (!on_stdout(o->json))
-            compare_print(r, stdout);
+    if (!r)
+        return fail(EXIT_USAGE, "HD001: out of memory");
+    if (!compare_execute(r, o, o->quiet ? NULL : stderr, error, sizeof(error))) {
+        code = fail(EXIT_USAGE, error);
+    } else if (!write_comparison(r, o)) {
+        code = EXIT_USAGE;
+    } else {
         for (size_t k = 0; k < r->side_count; k++)
             code = r->sides[k].failed > o->max_fail ? EXIT_FAILURES : code;
         code = r->interrupted ? EXIT_INTERRUPTED : code;
-    } else {
-        code = fail(EXIT_USAGE, error);
     }
-    if ((file != stdout && fclose(file)) || fflush(stdout))
-        code = fail(EXIT_USAGE, "HD050: the report could not be written");
     compare_free(r);
     free(r);
     return code;

@@ -61,6 +61,7 @@ static bool read_plan(struct stored *s, const struct json_node *root)
 
     read_options(&p->options, json_member(root, "options"));
     p->options.label = json_get_text(root, "label");
+    p->options.tally = json_get_text(json_member(root, "tally"), "header");
     p->rate = p->options.rate;
     p->requests = p->options.requests;
     copy_text(p->url.host, sizeof(p->url.host), target, "host");
@@ -153,7 +154,6 @@ static bool read_series(struct series *s, const struct json_node *node)
 static void read_outcomes(struct stats *s, const struct json_node *root)
 {
     const struct json_node *status = json_member(root, "status");
-    const struct json_node *errors = json_member(root, "errors");
 
     for (int i = 0; i < OUTCOMES; i++)
         s->outcomes[i] = json_get_count(json_member(root, "outcomes"), outcome_name(i));
@@ -162,14 +162,27 @@ static void read_outcomes(struct stats *s, const struct json_node *root)
         if (code > 0 && code < STATUS_CODES)
             s->status[code] = n->count;
     }
+}
+
+/* The errno of that name; 0 when it has another meaning here, or none. */
+static int errno_of(const char *name)
+{
+    for (int number = 1; name && number < 200; number++) {
+        if (strcmp(name, output_errno_name(number)) == 0)
+            return number;
+    }
+    return 0;
+}
+
+static void read_errors(struct stats *s, const struct json_node *root)
+{
+    const struct json_node *errors = json_member(root, "errors");
+
     for (const struct json_node *n = errors ? errors->first : NULL; n; n = n->next) {
         const char *name = json_get_text(n, "outcome");
-        const char *symbol = json_get_text(n, "errno");
-        int outcome = 0, number = 0;
+        int outcome = 0, number = errno_of(json_get_text(n, "errno"));
         while (outcome < OUTCOMES && !(name && !strcmp(name, outcome_name(outcome))))
             outcome++;
-        for (int k = 1; symbol && k < 200 && !number; k++)
-            number = strcmp(symbol, output_errno_name(k)) == 0 ? k : 0;
         if (outcome < OUTCOMES)
             stats_error(s, outcome, number, number ? NULL : json_get_text(n, "reason"),
                         json_get_count(n, "count"));
@@ -215,6 +228,7 @@ static bool read_stats(struct stats *s, const struct json_node *root)
 
     read_counters(s, root);
     read_outcomes(s, root);
+    read_errors(s, root);
     for (int i = 0; i < TIMES && fine; i++)
         fine = read_histogram(s->times[i], json_member(histograms, phase_time_name(i)));
     fine = fine &&
