@@ -614,6 +614,15 @@ def test_compare_of_stored_results(bad, tmp_path):
     assert "is not NAME=URL" in text("compare", "http://127.0.0.1/", "B=x.json", code=2)
 
 
+def test_every_option_is_documented():
+    usage = text("--help")
+    docs = (Path(__file__).parent.parent / "docs/httpdrive.md").read_text()
+    assert f"```\n{usage}```\n" in docs, "docs/httpdrive.md shows another --help"
+    manual = (Path(__file__).parent.parent / "bench/httpdrive/httpdrive.1").read_text().replace("\\-", "-")
+    for option in re.findall(r"--[a-z][a-z0-9.-]*", usage):
+        assert option in manual, option
+
+
 def test_server_cpu_and_memory_are_measured(bad):
     result = drive("-n", 300, "-c", 2, "--server-pid", os.getpid(), bad.url + "/ok")
     server = result["server"]

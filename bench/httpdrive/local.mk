@@ -26,4 +26,4 @@ httpdrive_SOURCES = %D%/main.c
 httpdrive_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(SSL_CFLAGS) $(ZLIB_CFLAGS)
 httpdrive_LDADD = %D%/libhttpdrive.la $(SSL_LIBS) $(ZLIB_LIBS) -lm -lpthread
 dist_man_MANS += %D%/httpdrive.1
-EXTRA_DIST += %D%/page.html docs/httpdrive-json.md tests/badserver.py
+EXTRA_DIST += %D%/page.html docs/httpdrive.md docs/httpdrive-json.md tests/badserver.py
