@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The built-in C module `_apache`: its state, its functions. Multi-phase and without anything
- * static that changes, so each interpreter has its own, whatever GIL it lives under. */
+ * static that changes, so each interpreter has its own, whatever GIL it lives under.
+ *
+ * Type objects, exceptions and constants are made when an interpreter imports the module, and die
+ * with it: a Python object must never be seen by two interpreters. What the functions read of
+ * httpd (its root, its directives, its MPM) does not change while a child serves, so no lock is
+ * needed. */
 #include "modules/python/apache_module.h"
 
 #include <errno.h>
@@ -43,6 +48,7 @@ static PyObject *apache_log_error(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* server_root(): httpd's ServerRoot as str */
 static PyObject *apache_server_root(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -50,6 +56,7 @@ static PyObject *apache_server_root(PyObject *module, PyObject *unused)
     return pp_text(ap_server_root);
 }
 
+/* mpm_query(code): an int; ValueError when the MPM has no answer */
 static PyObject *apache_mpm_query(PyObject *module, PyObject *args)
 {
     int code;
@@ -63,6 +70,7 @@ static PyObject *apache_mpm_query(PyObject *module, PyObject *args)
     return PyLong_FromLong(result);
 }
 
+/* exists_config_define(name): bool */
 static PyObject *apache_exists_config_define(PyObject *module, PyObject *name)
 {
     pp_bytes text;
@@ -131,6 +139,7 @@ static PyObject *directives_list(const ap_directive_t *directive)
     return list;
 }
 
+/* config_tree(): httpd keeps the tree it started from, so children can show it. */
 static PyObject *apache_config_tree(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -202,6 +211,8 @@ static int add_main_server(PyObject *module, pp_state *state)
     return rc;
 }
 
+/* Runs once for each interpreter that imports the module. What fails halfway is dropped with the
+ * module, by apache_clear. */
 static int apache_exec(PyObject *module)
 {
     pp_state *state = pp_state_of(module);
@@ -231,6 +242,7 @@ static int apache_exec(PyObject *module)
     return add_main_server(module, state) == 0 ? pp_constants_add(module) : -1;
 }
 
+/* The state takes part in garbage collection: types and module refer to each other. */
 static int apache_traverse(PyObject *module, visitproc visit, void *arg)
 {
     pp_state *state = pp_state_of(module);
@@ -247,6 +259,7 @@ static int apache_traverse(PyObject *module, visitproc visit, void *arg)
     return 0;
 }
 
+/* Drops every reference of the state; may be called more than once. */
 static int apache_clear(PyObject *module)
 {
     pp_state *state = pp_state_of(module);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The connection object, as the handler of a request sees it: it is over when the request is. */
+ * The connection object, as the handler of a request sees it. It is over when the request is, even
+ * when the connection is kept, since another thread may serve the next request on it. */
 #include "modules/python/server.h"
 
 #include <http_log.h>
@@ -29,6 +30,7 @@ PyObject *pp_connection_new(PyTypeObject *type, conn_rec *c, pp_guard *guard, Py
     return (PyObject *)self;
 }
 
+/* The owner goes last: the guard is in it. */
 static void connection_dealloc(PyObject *op)
 {
     PyTypeObject *type = Py_TYPE(op);
@@ -74,6 +76,7 @@ static PyMethodDef connection_methods[] = {
 
 /* ---- attributes ---- */
 
+/* New reference. The way in to every attribute: guard, then the field's own getter. */
 static PyObject *field_get(PyObject *op, void *closure)
 {
     const pp_field *field = closure;
@@ -87,6 +90,7 @@ static PyObject *field_get(PyObject *op, void *closure)
     return value;
 }
 
+/* 0, or -1. As field_get; a NULL value is a `del`. */
 static int field_set(PyObject *op, PyObject *value, void *closure)
 {
     const pp_field *field = closure;
@@ -104,6 +108,7 @@ static int field_set(PyObject *op, PyObject *value, void *closure)
     return rc;
 }
 
+/* New reference: an object of its own each time, as a server has no state here. */
 static PyObject *get_base_server(PyObject *op, const void *at)
 {
     pp_state *state = PyType_GetModuleState(Py_TYPE(op));
@@ -111,6 +116,8 @@ static PyObject *get_base_server(PyObject *op, const void *at)
     return pp_server_new(state->server_type, *(server_rec *const *)at);
 }
 
+/* New reference. The table is over when the request is, though httpd keeps its notes longer:
+ * nothing tells us when the connection ends. */
 static PyObject *get_notes(PyObject *op, const void *at)
 {
     pp_state *state = PyType_GetModuleState(Py_TYPE(op));
@@ -132,6 +139,7 @@ static PyObject *get_aborted(PyObject *op, const void *at)
     return PyLong_FromLong(((const conn_rec *)at)->aborted != 0);
 }
 
+/* A bit field of httpd's, so no generic getter can reach it; the same for the next two. */
 static PyObject *get_double_reverse(PyObject *op, const void *at)
 {
     (void)op;
@@ -144,6 +152,7 @@ static PyObject *get_keepalive(PyObject *op, const void *at)
     return PyLong_FromLong((long)((const conn_rec *)at)->keepalive);
 }
 
+/* AP_CONN_CLOSE ends the connection after this response. */
 static int set_keepalive(PyObject *op, void *at, PyObject *value, const pp_field *field)
 {
     int keepalive;

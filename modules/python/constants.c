@@ -14,10 +14,12 @@ static const struct number {
     const char *name;
     long value;
 } numbers[] = {
+    /* what a handler returns */
     {"OK", OK},
     {"DECLINED", DECLINED},
     {"DONE", DONE},
     {"SUSPENDED", SUSPENDED},
+    /* statuses; 418 is mod_python's, httpd itself has no line for it */
     {"HTTP_CONTINUE", HTTP_CONTINUE},
     {"HTTP_SWITCHING_PROTOCOLS", HTTP_SWITCHING_PROTOCOLS},
     {"HTTP_PROCESSING", HTTP_PROCESSING},
@@ -79,6 +81,7 @@ static const struct number {
     {"HTTP_LOOP_DETECTED", HTTP_LOOP_DETECTED},
     {"HTTP_NOT_EXTENDED", HTTP_NOT_EXTENDED},
     {"HTTP_NETWORK_AUTHENTICATION_REQUIRED", HTTP_NETWORK_AUTHENTICATION_REQUIRED},
+    /* levels of log_error; APLOG_NOERRNO could once be added to one, and still can */
     {"APLOG_EMERG", APLOG_EMERG},
     {"APLOG_ALERT", APLOG_ALERT},
     {"APLOG_CRIT", APLOG_CRIT},
@@ -96,6 +99,7 @@ static const struct number {
     {"APLOG_TRACE7", APLOG_TRACE7},
     {"APLOG_TRACE8", APLOG_TRACE8},
     {"APLOG_NOERRNO", 0},
+    /* req.method_number; HEAD is M_GET with req.header_only */
     {"M_GET", M_GET},
     {"M_PUT", M_PUT},
     {"M_POST", M_POST},
@@ -123,14 +127,17 @@ static const struct number {
     {"M_BASELINE_CONTROL", M_BASELINE_CONTROL},
     {"M_MERGE", M_MERGE},
     {"M_INVALID", M_INVALID},
+    /* req.proxyreq */
     {"PROXYREQ_NONE", PROXYREQ_NONE},
     {"PROXYREQ_PROXY", PROXYREQ_PROXY},
     {"PROXYREQ_REVERSE", PROXYREQ_REVERSE},
     {"PROXYREQ_RESPONSE", PROXYREQ_RESPONSE},
+    /* req.get_remote_host */
     {"REMOTE_HOST", REMOTE_HOST},
     {"REMOTE_NAME", REMOTE_NAME},
     {"REMOTE_NOLOOKUP", REMOTE_NOLOOKUP},
     {"REMOTE_DOUBLE_REV", REMOTE_DOUBLE_REV},
+    /* req.read_body, connection.keepalive, req.used_path_info */
     {"REQUEST_NO_BODY", REQUEST_NO_BODY},
     {"REQUEST_CHUNKED_ERROR", REQUEST_CHUNKED_ERROR},
     {"REQUEST_CHUNKED_DECHUNK", REQUEST_CHUNKED_DECHUNK},
@@ -140,6 +147,7 @@ static const struct number {
     {"AP_REQ_ACCEPT_PATH_INFO", AP_REQ_ACCEPT_PATH_INFO},
     {"AP_REQ_REJECT_PATH_INFO", AP_REQ_REJECT_PATH_INFO},
     {"AP_REQ_DEFAULT_PATH_INFO", AP_REQ_DEFAULT_PATH_INFO},
+    /* apache.mpm_query: questions, and (the first three) answers */
     {"AP_MPMQ_NOT_SUPPORTED", AP_MPMQ_NOT_SUPPORTED},
     {"AP_MPMQ_STATIC", AP_MPMQ_STATIC},
     {"AP_MPMQ_DYNAMIC", AP_MPMQ_DYNAMIC},
@@ -155,6 +163,7 @@ static const struct number {
     {"AP_MPMQ_MAX_SPARE_THREADS", AP_MPMQ_MAX_SPARE_THREADS},
     {"AP_MPMQ_MAX_REQUESTS_DAEMON", AP_MPMQ_MAX_REQUESTS_DAEMON},
     {"AP_MPMQ_MAX_DAEMONS", AP_MPMQ_MAX_DAEMONS},
+    /* kinds of files: finfo.filetype */
     {"APR_NOFILE", APR_NOFILE},
     {"APR_REG", APR_REG},
     {"APR_DIR", APR_DIR},
@@ -164,6 +173,7 @@ static const struct number {
     {"APR_LNK", APR_LNK},
     {"APR_SOCK", APR_SOCK},
     {"APR_UNKFILE", APR_UNKFILE},
+    /* what apache.stat is asked for, and finfo.valid */
     {"APR_FINFO_LINK", APR_FINFO_LINK},
     {"APR_FINFO_MTIME", APR_FINFO_MTIME},
     {"APR_FINFO_CTIME", APR_FINFO_CTIME},
@@ -189,6 +199,7 @@ static const struct number {
     {"APR_FINFO_NORM", APR_FINFO_NORM},
     {"MODULE_MAGIC_NUMBER_MAJOR", MODULE_MAGIC_NUMBER_MAJOR},
     {"MODULE_MAGIC_NUMBER_MINOR", MODULE_MAGIC_NUMBER_MINOR},
+    /* places in finfo and in req.parsed_uri: mod_python's own numbers */
     {"FINFO_MODE", 0},
     {"FINFO_INO", 1},
     {"FINFO_DEV", 2},
@@ -211,11 +222,13 @@ static const struct number {
     {"URI_PATH", 6},
     {"URI_QUERY", 7},
     {"URI_FRAGMENT", 8},
+    /* names from before Apache 2, which old scripts return */
     {"REQ_PROCEED", OK},
     {"REQ_ABORTED", HTTP_INTERNAL_SERVER_ERROR},
     {"REQ_NOACTION", DECLINED},
 };
 
+/* Content types that httpd's modules take as names of handlers. */
 static const struct text {
     const char *name;
     const char *value;

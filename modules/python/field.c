@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Getters by the kind of the member. */
+ * Getters by the kind of the member.
+ *
+ * httpd's structures are read in place, through the offset in the field's row: a new attribute is
+ * one line in a table. Members that are bit fields have no address, and getters of their own. */
 #include "modules/python/field.h"
 
 #include <apr_network_io.h>
@@ -32,6 +35,12 @@ PyObject *pp_get_int(PyObject *self, const void *at)
 PyObject *pp_get_offset(PyObject *self, const void *at)
 {
     (void)self;
+    return PyLong_FromLongLong(*(const apr_off_t *)at);
+}
+
+PyObject *pp_get_int64(PyObject *self, const void *at)
+{
+    (void)self;
     return PyLong_FromLongLong(*(const apr_int64_t *)at);
 }
 
@@ -59,6 +68,7 @@ PyObject *pp_get_strings(PyObject *self, const void *at)
     return tuple;
 }
 
+/* The buffer holds any IPv6 address with its scope. */
 PyObject *pp_get_address(PyObject *self, const void *at)
 {
     apr_sockaddr_t *address = *(apr_sockaddr_t *const *)at;
@@ -72,6 +82,7 @@ PyObject *pp_get_address(PyObject *self, const void *at)
     return Py_BuildValue("(si)", ip, (int)address->port);
 }
 
+/* bool is an int in Python, and welcome; float is not. */
 int pp_int_in(PyObject *value, long from, long to, const char *name, int *number)
 {
     long given;

@@ -34,7 +34,8 @@ PyObject *pp_record_type_new(PyObject *module, PyType_Spec *spec);
 /* Getters by the type of the member. New references. */
 PyObject *pp_get_text(PyObject *self, const void *at);   /* char *, NULL: None */
 PyObject *pp_get_int(PyObject *self, const void *at);    /* int */
-PyObject *pp_get_offset(PyObject *self, const void *at); /* apr_off_t, apr_int64_t */
+PyObject *pp_get_offset(PyObject *self, const void *at); /* apr_off_t */
+PyObject *pp_get_int64(PyObject *self, const void *at);  /* apr_int64_t */
 PyObject *pp_get_time(PyObject *self, const void *at);   /* apr_time_t: float, seconds */
 PyObject *pp_get_strings(PyObject *self,
                          const void *at); /* apr_array_header_t * of char *: tuple */

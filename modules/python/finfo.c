@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * File information: req.finfo and apache.stat, a tuple whose elements have names too. */
+ * File information: req.finfo and apache.stat, a tuple whose elements have names too.
+ *
+ * A value, not a view: it is right for the moment it was made, and may be kept. */
 #include "modules/python/server.h"
 
 #include <apr_file_info.h>
@@ -38,6 +40,7 @@ static PyObject *number(int known, long long value)
     return known ? PyLong_FromLongLong(value) : Py_NewRef(Py_None);
 }
 
+/* apr fills in what was asked for and says so in `valid`; the rest of the structure is noise. */
 PyObject *pp_finfo_new(PyTypeObject *type, const apr_finfo_t *finfo)
 {
     apr_int32_t valid = finfo->filetype == APR_NOFILE ? 0 : finfo->valid;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who may touch the memory of a request. */
+ * Who may touch the memory of a request.
+ *
+ * One compare-and-swap when nobody is inside, which is nearly always; waiting is by sleeping, since
+ * a condition variable for each request would cost more than all waits together. The same code is
+ * right with a GIL and without one. */
 #include "modules/python/guard.h"
 
 #include <apr_time.h>
@@ -8,6 +12,8 @@
  * one of them sends or reads come here. */
 #define RETRY_INTERVAL apr_time_from_msec(1)
 
+/* Only the thread that wrote its identity there can find it there, so the first look needs no
+ * order. */
 static void guard_take(pp_guard *guard)
 {
     unsigned long me = PyThread_get_thread_ident();

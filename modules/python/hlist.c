@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * req.hlist: which handler is being run, and where its directive stands. */
+ * req.hlist: which handler is being run, and where its directive stands.
+ *
+ * A value, not a view: with several handlers in a directive each sees its own. */
 #include "modules/python/server.h"
 
 #include "modules/python/text.h"
@@ -21,6 +23,7 @@ PyObject *pp_hlist_type_new(void)
     return (PyObject *)PyStructSequence_NewType(&hlist_desc);
 }
 
+/* All of it may be None but the handler. */
 PyObject *pp_hlist_new(PyTypeObject *type, const pp_call *call)
 {
     PyObject *self = PyStructSequence_New(type);

@@ -28,6 +28,8 @@ static PyObject *form_str(const form_text *text)
     return text->bytes ? pp_text_n(text->bytes, text->length) : Py_NewRef(Py_None);
 }
 
+/* form_callback for a query string: appends (name, value). mod_python leaves out empty values
+ * unless told to keep them. */
 static int add_pair(void *baton, const form_field *field)
 {
     fields *to = baton;
@@ -43,6 +45,8 @@ static int add_pair(void *baton, const form_field *field)
                                     pp_text_n(field->value.bytes, field->value.length)));
 }
 
+/* form_callback for a body: appends the five parts of a field. An empty upload stays: it has a
+ * name. */
 static int add_field(void *baton, const form_field *field)
 {
     fields *to = baton;
@@ -95,6 +99,7 @@ PyObject *pp_parse_qsl(PyObject *module, PyObject *args, PyObject *kwargs)
     return finish(&to, error);
 }
 
+/* Hands each field of `body` to add_field; what kind of form it is was looked at before. */
 static form_error parse_body(apr_pool_t *pool, const char *type, const pp_bytes *body, fields *to)
 {
     form_limits limits = {0, 0, 0, 0, to->strict};

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The request object: made, closed, and its type. */
+ * The request object: made, closed, and its type.
+ *
+ * An object is small and made for each request; tables, server, connection and neighbours are made
+ * when a script first asks for them. They hold a strong reference to `req` (the guard is in it) and
+ * `req` holds one to each: pp_request_close breaks these cycles, so that memory is back before the
+ * next request and the garbage collector has nothing to do. */
 #include "modules/python/request_methods.h"
 
 #include <string.h>
@@ -30,6 +35,8 @@ PyObject *pp_request_new(pp_call *call)
     return call->req;
 }
 
+/* A request served by this interpreter has an object already, with what scripts put on it; for any
+ * other (a static page, another application's) one is made here and ends with this request. */
 PyObject *pp_request_beside(pp_request *self, int which)
 {
     request_rec *others[PP_RELATED] = {self->r->main, self->r->prev, self->r->next};
@@ -71,6 +78,8 @@ static void drop_parts(pp_request *self)
     Py_CLEAR(self->cleanups);
 }
 
+/* The order matters: nobody gets in any more, then what hangs on it ends, then memory is given
+ * back; a __del__ that runs meanwhile finds a request that is over. */
 void pp_request_close(PyObject *op)
 {
     pp_request *self = (pp_request *)op;
@@ -101,6 +110,7 @@ static int run_cleanup(PyObject *entry)
     return result ? 0 : -1;
 }
 
+/* Run with the guard open: cleanups use req as handlers do. */
 void pp_request_run_cleanups(PyObject *op, void (*report)(pp_call *call))
 {
     pp_request *self = (pp_request *)op;
@@ -142,6 +152,7 @@ static int request_clear(PyObject *op)
     return 0;
 }
 
+/* The request was closed before, or never came into use: pools and buckets are not touched here. */
 static void request_dealloc(PyObject *op)
 {
     PyTypeObject *type = Py_TYPE(op);

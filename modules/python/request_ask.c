@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The methods of `req` that ask httpd something. */
+ * The methods of `req` that ask httpd something.
+ *
+ * Where the answer may need the network or another handler, the GIL is released meanwhile; the
+ * guard is kept, so the request can't end under it. */
 #include "modules/python/request_methods.h"
 
 #include <apr_optional.h>
@@ -29,6 +32,7 @@ PyObject *pp_request_construct_url(PyObject *op, PyObject *path)
     return url;
 }
 
+/* document_root(): str */
 PyObject *pp_request_document_root(PyObject *op, PyObject *unused)
 {
     request_rec *r = pp_request_enter((pp_request *)op);
@@ -42,6 +46,7 @@ PyObject *pp_request_document_root(PyObject *op, PyObject *unused)
     return root;
 }
 
+/* auth_name(): AuthName of the directory, or None */
 PyObject *pp_request_auth_name(PyObject *op, PyObject *unused)
 {
     request_rec *r = pp_request_enter((pp_request *)op);
@@ -55,6 +60,7 @@ PyObject *pp_request_auth_name(PyObject *op, PyObject *unused)
     return name;
 }
 
+/* auth_type(): AuthType of the directory, or None */
 PyObject *pp_request_auth_type(PyObject *op, PyObject *unused)
 {
     request_rec *r = pp_request_enter((pp_request *)op);
@@ -144,6 +150,7 @@ PyObject *pp_request_get_config(PyObject *op, PyObject *unused)
     return copy;
 }
 
+/* add_common_vars(): fills subprocess_env with what CGI and SSI share */
 PyObject *pp_request_add_common_vars(PyObject *op, PyObject *unused)
 {
     request_rec *r = pp_request_enter((pp_request *)op);
@@ -159,6 +166,7 @@ PyObject *pp_request_add_common_vars(PyObject *op, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* add_cgi_vars(): fills subprocess_env as for a CGI program */
 PyObject *pp_request_add_cgi_vars(PyObject *op, PyObject *unused)
 {
     request_rec *r = pp_request_enter((pp_request *)op);
@@ -175,6 +183,7 @@ PyObject *pp_request_add_cgi_vars(PyObject *op, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* is_https(): 0 without mod_ssl, which registers the function asked for here */
 PyObject *pp_request_is_https(PyObject *op, PyObject *unused)
 {
     request_rec *r = pp_request_enter((pp_request *)op);

@@ -11,6 +11,8 @@
 /* The first piece; each further one doubles what there is. */
 #define FIRST_PIECE ((Py_ssize_t)16 * 1024)
 
+/* Made at the first read: until then a client that sent Expect: 100-continue need not send its
+ * body. */
 static body_reader *reader_of(pp_request *req)
 {
     if (!req->body)

@@ -14,6 +14,7 @@
 
 /* ---- the way in: guard, then the field's own function ---- */
 
+/* New reference. The getter for every attribute. */
 static PyObject *field_get(PyObject *op, void *closure)
 {
     const pp_field *field = closure;
@@ -27,6 +28,7 @@ static PyObject *field_get(PyObject *op, void *closure)
     return value;
 }
 
+/* 0, or -1. The setter for every attribute that can be set; a NULL value is a `del`. */
 static int field_set(PyObject *op, PyObject *value, void *closure)
 {
     const pp_field *field = closure;
@@ -67,12 +69,14 @@ static int set_text_or_none(PyObject *op, void *at, PyObject *value, const pp_fi
     return 0;
 }
 
+/* Any int of C: what the numbers mean is httpd's business. */
 static int set_int(PyObject *op, void *at, PyObject *value, const pp_field *field)
 {
     (void)op;
     return pp_int_in(value, INT_MIN, INT_MAX, field->name, at);
 }
 
+/* Members that httpd tests for truth only, some of them one bit wide. */
 static int set_flag(PyObject *op, void *at, PyObject *value, const pp_field *field)
 {
     (void)op;
@@ -81,6 +85,7 @@ static int set_flag(PyObject *op, void *at, PyObject *value, const pp_field *fie
 
 /* ---- attributes with a way of their own; at offset 0 `at` is the request_rec ---- */
 
+/* httpd answers 500 for a status it has no line for; what can't be one at all is refused here. */
 static int set_status(PyObject *op, void *at, PyObject *value, const pp_field *field)
 {
     (void)op;
@@ -109,6 +114,7 @@ static int set_status_line(PyObject *op, void *at, PyObject *value, const pp_fie
     return 0;
 }
 
+/* Through httpd, since filters depend on the type; None takes it away. */
 static int set_content_type(PyObject *op, void *at, PyObject *value, const pp_field *field)
 {
     pp_request *self = (pp_request *)op;
@@ -125,6 +131,7 @@ static int set_content_type(PyObject *op, void *at, PyObject *value, const pp_fi
     return 0;
 }
 
+/* Whether a script, not a directive, chose the type: mod_python's filters ask for it. */
 static PyObject *get_content_type_set(PyObject *op, const void *at)
 {
     (void)at;
@@ -168,6 +175,7 @@ static PyObject *get_notes(PyObject *op, const void *at)
     return get_table(op, PP_NOTES, ((const request_rec *)at)->notes);
 }
 
+/* New reference: one object for the whole request, made the first time. */
 static PyObject *get_connection(PyObject *op, const void *at)
 {
     pp_request *self = (pp_request *)op;
@@ -179,6 +187,7 @@ static PyObject *get_connection(PyObject *op, const void *at)
     return Py_XNewRef(self->connection);
 }
 
+/* New reference: one object for the whole request, so that attributes put on it stay. */
 static PyObject *get_server(PyObject *op, const void *at)
 {
     pp_request *self = (pp_request *)op;
@@ -189,6 +198,7 @@ static PyObject *get_server(PyObject *op, const void *at)
     return Py_XNewRef(self->server);
 }
 
+/* New reference: made each time, since the next handler of the list changes it. */
 static PyObject *get_hlist(PyObject *op, const void *at)
 {
     const pp_call *call = ((pp_request *)op)->call;
@@ -197,11 +207,13 @@ static PyObject *get_hlist(PyObject *op, const void *at)
     return pp_hlist_new(pp_state_of(call->module)->hlist_type, call);
 }
 
+/* New reference: what httpd found when it mapped the URI to a file; no system call. */
 static PyObject *get_finfo(PyObject *op, const void *at)
 {
     return pp_finfo_new(pp_state_of(((pp_request *)op)->call->module)->finfo_type, at);
 }
 
+/* The three ways to other requests; each gives a new reference, or None. */
 static PyObject *get_main(PyObject *op, const void *at)
 {
     (void)at;
@@ -220,6 +232,7 @@ static PyObject *get_next(PyObject *op, const void *at)
     return pp_request_beside((pp_request *)op, PP_NEXT);
 }
 
+/* What the call says about itself; new references. */
 static PyObject *get_interpreter(PyObject *op, const void *at)
 {
     (void)at;
@@ -232,6 +245,7 @@ static PyObject *get_phase(PyObject *op, const void *at)
     return pp_text(((pp_request *)op)->call->phase);
 }
 
+/* '' is what mod_python gives where the directive names no extension. */
 static PyObject *get_extension(PyObject *op, const void *at)
 {
     const char *extension = ((pp_request *)op)->call->extension;
@@ -240,12 +254,14 @@ static PyObject *get_extension(PyObject *op, const void *at)
     return pp_text(extension ? extension : "");
 }
 
+/* One bit of httpd's, so no generic getter can reach it. */
 static PyObject *get_expecting_100(PyObject *op, const void *at)
 {
     (void)op;
     return PyLong_FromLong((long)((const request_rec *)at)->expecting_100);
 }
 
+/* What write() collected and nobody passed on; with bytes_sent it is all that was written. */
 static PyObject *get_bytes_queued(PyObject *op, const void *at)
 {
     (void)at;
@@ -362,7 +378,7 @@ PyGetSetDef pp_request_fields[] = {
     READ(vlist_validator, pp_get_text, "validator of a negotiated resource, or None"),
     WRITE(status, pp_get_int, set_status, "the response's status"),
     WRITE(status_line, pp_get_text, set_status_line, "'404 Not Found': status with its reason"),
-    READ(allowed, pp_get_offset, "bits of the allowed methods"),
+    READ(allowed, pp_get_int64, "bits of the allowed methods"),
     FIND(allowed_methods, get_allowed_methods, "tuple of the allowed methods' names"),
     FIND(allowed_xmethods, get_allowed_xmethods, "tuple of those httpd does not know"),
     WRITE(chunked, pp_get_int, set_flag, "1: the response is chunked"),

@@ -31,6 +31,7 @@ static apr_status_t open_file(request_rec *r, const char *path, apr_file_t **fil
     return rv;
 }
 
+/* The file stays open as long as r->pool; httpd's filters send it from there. */
 static void append_file(pp_request *req, apr_file_t *file, apr_off_t offset, apr_off_t len)
 {
     const core_dir_config *core = ap_get_core_module_config(req->r->per_dir_config);

@@ -16,6 +16,7 @@
 /* Of one buffer; what the allocator of buckets keeps at hand. */
 #define OUT_BUFFER ((apr_size_t)APR_BUCKET_BUFF_SIZE)
 
+/* Made at the first write: most requests that a handler declines never need one. */
 apr_bucket_brigade *pp_request_out(pp_call *call)
 {
     if (!call->out)
@@ -47,6 +48,7 @@ static char *out_room(apr_bucket_brigade *out, apr_bucket **last, apr_size_t *ro
     return memory;
 }
 
+/* Copies; `out` owns the copy. */
 static void out_append(apr_bucket_brigade *out, const char *data, apr_size_t len)
 {
     while (len > 0) {
@@ -62,6 +64,8 @@ static void out_append(apr_bucket_brigade *out, const char *data, apr_size_t len
     }
 }
 
+/* Empties `out` down the filters, whatever they say: what they did not take they have set aside or
+ * given up. Without the GIL. */
 static apr_status_t pass(pp_call *call)
 {
     apr_status_t rv = ap_pass_brigade(call->r->output_filters, call->out);
@@ -73,6 +77,7 @@ static apr_status_t pass(pp_call *call)
     return rv;
 }
 
+/* -1, always: BrokenPipeError, which is the OSError that mod_python's IOError has become. */
 static int write_failed(apr_status_t rv)
 {
     char why[120];
@@ -82,6 +87,7 @@ static int write_failed(apr_status_t rv)
     return -1;
 }
 
+/* An empty brigade is not passed: some filters would take it for the beginning of a response. */
 int pp_request_pass(pp_request *req, int flush)
 {
     apr_bucket_brigade *out = pp_request_out(req->call);
@@ -143,6 +149,8 @@ static int flush_argument(PyObject *const *args, Py_ssize_t n, PyObject *names, 
     return *flush < 0 ? -1 : 0;
 }
 
+/* write(text or bytes[, flush]): the object is held, or its buffer locked, until httpd has the
+ * bytes */
 PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     pp_request *req = (pp_request *)op;
@@ -165,6 +173,7 @@ PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssize_t n, Py
     Py_RETURN_NONE;
 }
 
+/* flush(): everything written so far is on its way when this returns */
 PyObject *pp_request_flush(PyObject *op, PyObject *unused)
 {
     pp_request *req = (pp_request *)op;
@@ -180,6 +189,8 @@ PyObject *pp_request_flush(PyObject *op, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* EOS in the same brigade as the last bytes is what lets httpd count a small response and give it a
+ * Content-Length. */
 apr_status_t pp_request_send(pp_call *call)
 {
     apr_bucket_brigade *out = pp_request_out(call);

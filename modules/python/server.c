@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The server object: what a virtual host is set up to do. Nothing in it changes while httpd serves,
- * so it needs no guard. */
+ * so it needs no guard, and an object may be kept for as long as the child lives. */
 #include "modules/python/server.h"
 
 #include <string.h>
@@ -34,6 +34,7 @@ PyObject *pp_server_new(PyTypeObject *type, server_rec *s)
     return (PyObject *)self;
 }
 
+/* Scripts may put anything on a server, so it can be part of a cycle. */
 static int server_traverse(PyObject *op, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(op));
@@ -82,11 +83,13 @@ static PyObject *server_log_error(PyObject *op, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Borrowed: the directives that stand in the virtual host, outside of sections. */
 static const pp_conf *conf_of(PyObject *op)
 {
     return ap_get_module_config(((server_object *)op)->s->lookup_defaults, &pypool_module);
 }
 
+/* get_options(): a table of the script's own */
 static PyObject *server_get_options(PyObject *op, PyObject *unused)
 {
     pp_state *state = PyType_GetModuleState(Py_TYPE(op));
@@ -95,6 +98,7 @@ static PyObject *server_get_options(PyObject *op, PyObject *unused)
     return pp_table_copy_set(state->table_type, conf_of(op)->options);
 }
 
+/* get_config(): a table of the script's own */
 static PyObject *server_get_config(PyObject *op, PyObject *unused)
 {
     pp_state *state = PyType_GetModuleState(Py_TYPE(op));
@@ -140,6 +144,7 @@ static PyMethodDef server_methods[] = {
 
 /* ---- attributes ---- */
 
+/* New reference. No guard: nothing here changes or ends before the process does. */
 static PyObject *field_get(PyObject *op, void *closure)
 {
     const pp_field *field = closure;
@@ -147,6 +152,7 @@ static PyObject *field_get(PyObject *op, void *closure)
     return field->get(op, (const char *)((server_object *)op)->s + field->offset);
 }
 
+/* New reference, or None for the last; httpd lists the main server first. */
 static PyObject *get_next(PyObject *op, const void *at)
 {
     server_rec *next = *(server_rec *const *)at;
@@ -166,12 +172,14 @@ static PyObject *get_line_number(PyObject *op, const void *at)
     return PyLong_FromUnsignedLong(*(const unsigned *)at);
 }
 
+/* A char in httpd's structure. */
 static PyObject *get_is_virtual(PyObject *op, const void *at)
 {
     (void)op;
     return PyLong_FromLong(*(const char *)at != 0);
 }
 
+/* 0 at the start, one more with each restart. */
 static PyObject *get_generation(PyObject *op, const void *at)
 {
     int generation = 0;
@@ -182,6 +190,7 @@ static PyObject *get_generation(PyObject *op, const void *at)
     return PyLong_FromLong(generation);
 }
 
+/* Without a scoreboard (as in tests of the configuration) nobody knows. */
 static PyObject *get_restart_time(PyObject *op, const void *at)
 {
     (void)at;

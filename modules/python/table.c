@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table object. Views and iterators are lists made at once, so a table may be changed while it
- * is walked through. */
+ * The table object: made, read, compared; what changes it is in table_change.c.
+ *
+ * Nothing is cached: httpd and its modules change the same apr_table_t at any time. A lookup
+ * compares names one by one, as APR does; tables of a request have some ten entries. Views and
+ * iterators are lists made at once, so a table may be changed while it is walked through. */
 #include "modules/python/table.h"
 
 #include <strings.h>
 
+/* New reference, zeroed: a half-made table can be dropped. */
 static PyObject *table_alloc(PyTypeObject *type)
 {
     return ((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 }
 
+/* The pool is the request's, so nothing of the table itself has to be freed. */
 PyObject *pp_table_new(PyTypeObject *type, apr_table_t *table, pp_guard *guard, PyObject *owner,
                        pp_text_kind kind)
 {
@@ -24,6 +29,7 @@ PyObject *pp_table_new(PyTypeObject *type, apr_table_t *table, pp_guard *guard, 
     return (PyObject *)self;
 }
 
+/* A pool without a parent: it may be used by any thread, and ends with the object. */
 PyObject *pp_table_copy(PyTypeObject *type, const apr_table_t *from)
 {
     pp_table *self = (pp_table *)table_alloc(type);
@@ -41,6 +47,7 @@ PyObject *pp_table_copy(PyTypeObject *type, const apr_table_t *from)
     return (PyObject *)self;
 }
 
+/* apr_table_do's callback; 1 goes on. */
 static int add_if_set(void *to, const char *name, const char *value)
 {
     if (*value)
@@ -57,6 +64,7 @@ PyObject *pp_table_copy_set(PyTypeObject *type, const apr_table_t *from)
     return self;
 }
 
+/* The owner goes last: the guard may be in it. */
 static void table_dealloc(PyObject *op)
 {
     pp_table *self = (pp_table *)op;
@@ -132,6 +140,7 @@ PyObject *pp_table_subscript(PyObject *op, PyObject *name)
     return found;
 }
 
+/* 1, 0, or -1 with TypeError when the name is no text. */
 static int table_contains(PyObject *op, PyObject *name)
 {
     PyObject *found = pp_table_find(op, name, 0);
@@ -142,6 +151,7 @@ static int table_contains(PyObject *op, PyObject *name)
     return 1;
 }
 
+/* Entries, not names: len(t) is len(t.items()). */
 static Py_ssize_t table_length(PyObject *op)
 {
     pp_table *self = (pp_table *)op;
@@ -196,6 +206,7 @@ PyObject *pp_table_list(PyObject *op, pp_list_what what)
     return list;
 }
 
+/* New reference: an iterator over a list made now. */
 static PyObject *iterate(PyObject *op, pp_list_what what)
 {
     PyObject *list = pp_table_list(op, what);
@@ -213,6 +224,8 @@ static PyObject *table_iter(PyObject *op)
     return iterate(op, PP_LIST_KEYS);
 }
 
+/* keys(), values(), items() and their iterators: METH_NOARGS passes a second argument that is NULL.
+ */
 static PyObject *table_keys(PyObject *op, PyObject *unused)
 {
     (void)unused;
@@ -249,6 +262,7 @@ static PyObject *table_iteritems(PyObject *op, PyObject *unused)
     return iterate(op, PP_LIST_ITEMS);
 }
 
+/* has_key(name): bool */
 static PyObject *table_has_key(PyObject *op, PyObject *name)
 {
     int there = table_contains(op, name);
@@ -271,6 +285,7 @@ static PyObject *table_get(PyObject *op, PyObject *args)
     return found;
 }
 
+/* As a dict shows itself; a name that stands twice is shown twice. */
 static PyObject *table_repr(PyObject *op)
 {
     PyObject *items = pp_table_list(op, PP_LIST_ITEMS);
@@ -339,6 +354,7 @@ static PyObject *folded_dict(PyObject *mapping)
     return folded;
 }
 
+/* Only == and != mean something; anything but a dict or a table compares by identity. */
 static PyObject *table_richcompare(PyObject *op, PyObject *other, int how)
 {
     PyObject *mine;
@@ -356,6 +372,7 @@ static PyObject *table_richcompare(PyObject *op, PyObject *other, int how)
     return answer;
 }
 
+/* copy(): lives as long as the script wants, even when the original is a request's */
 static PyObject *table_copy(PyObject *op, PyObject *unused)
 {
     pp_table *self = (pp_table *)op;

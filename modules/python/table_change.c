@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What changes a table: names and values are checked before anything is stored. */
+ * What changes a table: names and values are checked before anything is stored.
+ *
+ * Both are copied into the table's pool, and what is replaced stays there until the pool ends: for
+ * a table of a request that is the request, for one made by a script the object. */
 #include "modules/python/table.h"
 
 #include <string.h>
@@ -35,6 +38,7 @@ cleanup:
     return rc;
 }
 
+/* 0, or -1. `name` is in the table's pool already. */
 static int store_one(pp_table *self, const char *name, PyObject *value, int add)
 {
     const char *text = pp_text_copy(apr_table_elts(self->table)->pool, value, self->kind, name);
@@ -83,6 +87,8 @@ static int store(pp_table *self, PyObject *name, PyObject *value, int add)
     return rc;
 }
 
+/* table[name] = value, and del table[name]; as in mod_python a name that is missing can be deleted.
+ */
 int pp_table_ass_subscript(PyObject *op, PyObject *name, PyObject *value)
 {
     pp_table *self = (pp_table *)op;
@@ -102,6 +108,7 @@ int pp_table_ass_subscript(PyObject *op, PyObject *name, PyObject *value)
     return rc;
 }
 
+/* add(name, value) */
 PyObject *pp_table_add(PyObject *op, PyObject *args)
 {
     PyObject *name;
@@ -113,6 +120,7 @@ PyObject *pp_table_add(PyObject *op, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* setdefault(name[, value]): mod_python's default is '', not None, which no table can hold */
 PyObject *pp_table_setdefault(PyObject *op, PyObject *args)
 {
     PyObject *name;
@@ -130,6 +138,8 @@ PyObject *pp_table_setdefault(PyObject *op, PyObject *args)
     return value;
 }
 
+/* pop(name[, default]): what table[name] was; KeyError when it was nothing and there is no default
+ */
 PyObject *pp_table_pop(PyObject *op, PyObject *args)
 {
     PyObject *name;
@@ -173,6 +183,7 @@ PyObject *pp_table_popitem(PyObject *op, PyObject *unused)
     return pair;
 }
 
+/* clear(): the entries go; their memory stays with the pool */
 PyObject *pp_table_clear(PyObject *op, PyObject *unused)
 {
     pp_table *self = (pp_table *)op;
@@ -227,6 +238,8 @@ static PyObject *merged_items(PyObject *table)
     return keys;
 }
 
+/* Decides what `source` is; a table first, since it would do as a mapping but its lists would be
+ * lost. */
 int pp_table_fill(pp_table *self, PyObject *source)
 {
     PyObject *items;
@@ -246,6 +259,7 @@ int pp_table_fill(pp_table *self, PyObject *source)
     return rc;
 }
 
+/* update(source) */
 PyObject *pp_table_update(PyObject *op, PyObject *source)
 {
     if (pp_table_fill((pp_table *)op, source) != 0)
