@@ -27,7 +27,11 @@ void conn_close(struct worker *w, struct conn *c)
     if (c->fd < 0)
         return;
     if (c->ssl) {
-        if (c->state > CONN_HANDSHAKE && !c->peer_closed)
+        /* OpenSSL does not resume the session of a connection that was not shut down, even when the
+         * server closed it first and there is nobody left to tell. */
+        if (c->state > CONN_HANDSHAKE && c->peer_closed)
+            SSL_set_shutdown(c->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+        else if (c->state > CONN_HANDSHAKE)
             SSL_shutdown(c->ssl);
         SSL_free(c->ssl);
         c->ssl = NULL;
