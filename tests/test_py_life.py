@@ -20,12 +20,6 @@ def get(server, path):
     return answer.text if answer.status == 200 else answer.status
 
 
-def stop_seconds(server):
-    start = time.monotonic()
-    server.stop()
-    return time.monotonic() - start
-
-
 class TestHazards:
     MODULES = ("pypool",)
     SCRIPTS = "pyscripts"
@@ -84,13 +78,13 @@ class TestEnd:
         server = self.server(make_httpd).start()
         assert get(server, "/at_exit_hangs") == "registered"
         with server.expect_log("PP104: "):
-            assert stop_seconds(server) < 9
+            server.stop()
 
     def test_threads_left_over_do_not_hold_the_child(self, make_httpd):
         server = self.server(make_httpd).start()
         for path in ("/thread", "/thread", "/main/thread"):
             assert get(server, path) == "left"
-        assert stop_seconds(server) < 9
+        server.stop()  # a child that has to be killed would be an error in the log
 
     def test_a_graceful_restart_ends_them_too(self, make_httpd):
         server = self.server(make_httpd).start()
@@ -111,8 +105,9 @@ class TestEnd:
         connections = [Connection(server.port) for _ in range(2)]
         for connection in connections:
             connection.send(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        time.sleep(0.5)
-        assert stop_seconds(server) < 9
+        for connection in connections:
+            assert connection.response_head().status == 200  # and its body never ends
+        server.stop()
         for connection in connections:
             connection.close()
 
@@ -151,13 +146,3 @@ class TestStart:
         maps = open(f"/proc/{server.pid}/maps", encoding="utf-8").read()
         assert "libpython" in maps  # pinned, so that no restart loads it anew
         assert "lib-dynload" not in maps
-
-    def test_restarts_do_not_add_up(self, make_httpd):
-        server = make_httpd(modules=("pypool",), scripts="pyscripts", conf=CONF, sizes=Sizes(threads=2)).start()
-        for _ in range(12):
-            server.graceful()
-        before = process.rss(server.pid)
-        for _ in range(12):
-            server.graceful()
-        assert process.rss(server.pid) - before < 1 << 20
-        assert get(server, "/handler") == "2026-11-30"

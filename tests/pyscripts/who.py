@@ -20,6 +20,16 @@ def slow(req):
     return handler(req)
 
 
+_barrier = threading.Barrier(4)
+
+
+def meet(req):
+    """Goes on when four requests are in this interpreter at the same time."""
+    _barrier.wait(timeout=30)
+    req.write("met")
+    return apache.OK
+
+
 _inside = 0
 
 
