@@ -291,14 +291,14 @@ static int append_method(PyObject *list, apr_pool_t *pool, int i)
 static PyObject *get_allowed_methods(PyObject *op, const void *at)
 {
     const request_rec *r = at;
-    apr_int64_t allowed = r->allowed | r->allowed_methods->method_mask;
+    apr_uint64_t allowed = (apr_uint64_t)(r->allowed | r->allowed_methods->method_mask);
     PyObject *others = get_allowed_xmethods(op, at);
     PyObject *list = others ? PyList_New(0) : NULL;
     PyObject *tuple = NULL;
     int i;
 
     for (i = 0; list && i < METHODS; i++) {
-        if (allowed & (AP_METHOD_BIT << i) && append_method(list, r->pool, i) != 0)
+        if ((allowed >> i & 1) && append_method(list, r->pool, i) != 0)
             Py_CLEAR(list);
     }
     if (list && PyList_SetSlice(list, PyList_GET_SIZE(list), PyList_GET_SIZE(list), others) == 0)
