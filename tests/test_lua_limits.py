@@ -40,6 +40,7 @@ ENDLESS = {
     "tostring": "error(setmetatable({}, {__tostring = function() while true do end end}))",
     "load_reader": "load(function() while true do end end)",
     "chunk_of_module": "require 'endless'",
+    "finalizer": "setmetatable({}, {__gc = function() while true do end end}) collectgarbage() while true do end",
 }
 
 HOGS = {
@@ -66,6 +67,13 @@ class TestTime:
         with server.expect_log(r"LP006: .*LuaTimeLimit"):
             assert fetch(server.port, "/bad.lua").status == 503
         write(server, "good.lua", OK)
+        assert fetch(server.port, "/good.lua").text == "fine"
+
+    def test_an_endless_finalizer_is_stopped(self, server):
+        write(server, "final.lua", "kept = setmetatable({}, {__gc = function() while true do pcall(error) end end}) " + OK)
+        write(server, "good.lua", OK)
+        for _ in range(5):
+            assert fetch(server.port, "/final.lua").text == "fine"
         assert fetch(server.port, "/good.lua").text == "fine"
 
     def test_others_are_served_meanwhile(self, server):
@@ -115,6 +123,16 @@ class TestMemory:
     def test_the_script_may_catch_it(self, server):
         write(server, "catch.lua", "local ok, e = pcall(string.rep, 'x', 1 << 30) r:puts(tostring(ok), ' ', e)")
         assert fetch(server.port, "/catch.lua").text == "false not enough memory"
+
+    def test_what_a_use_left_is_not_kept(self, server):
+        write(server, "large.lua", "kept = {} for i = 1, 40 do kept[i] = ('x'):rep(20000) .. i end r:puts(#kept)")
+        sizes = []
+        for n in range(60):
+            (server.docroot / f"large{n}.lua").write_text((server.docroot / "large.lua").read_text())
+            assert fetch(server.port, f"/large{n}.lua").text == "40"
+            text = fetch(server.port, "/server-status?auto").text
+            sizes.append(int(text.split("LuapoolMemory: ")[1].split()[0]))
+        assert max(sizes) < 10 << 20 and sizes[-1] < 2 << 20  # four VMs at most, 60 times 800 KB were made
 
     def test_memory_comes_back(self, server):
         write(server, "bad.lua", HOGS["table"])

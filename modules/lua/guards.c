@@ -3,6 +3,7 @@
  * xpcall in limit.c, require in require.c. */
 #include "modules/lua/guards.h"
 #include "modules/lua/isolate.h"
+#include "modules/lua/limit.h"
 #include "modules/common/conf_value.h"
 #include <string.h>
 
@@ -65,6 +66,7 @@ static int guarded_setmetatable(lua_State *L)
         lua_pushliteral(L, "__gc");
         if (lua_rawget(L, 2) != LUA_TNIL) {
             lp_vm_of(L)->marks |= LP_MARK_DROP;
+            lp_limit_finalizer(L, 2);
         }
     }
     lua_settop(L, 2);

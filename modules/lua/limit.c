@@ -26,10 +26,14 @@ static void raise_overdue(lua_State *L, lua_Debug *ar)
         lua_sethook(L, NULL, 0, 0);
         return;
     }
-    limit = vm->conf ? PICK(vm->conf, &lp_defaults, time_limit) : 0;
     luaL_where(L, 0);
-    lua_pushfstring(L, "%sstopped after %f seconds (LuaTimeLimit)", lua_tostring(L, -1),
-                    (lua_Number)limit / (lua_Number)APR_USEC_PER_SEC);
+    if (vm->conf) {
+        limit = PICK(vm->conf, &lp_defaults, time_limit);
+        lua_pushfstring(L, "%sstopped after %f seconds (LuaTimeLimit)", lua_tostring(L, -1),
+                        (lua_Number)limit / (lua_Number)APR_USEC_PER_SEC);
+    } else {
+        lua_pushfstring(L, "%sstopped: the VM is being closed", lua_tostring(L, -1));
+    }
     lua_error(L);
 }
 
@@ -90,13 +94,13 @@ void lp_limit_expire(void *baton)
     if (!limit_signal) {
         return;
     }
-    if (++vm->signals == STUCK_AFTER) {
+    if (__atomic_add_fetch(&vm->signals, 1, __ATOMIC_RELAXED) == STUCK_AFTER) {
         ap_log_error(APLOG_MARK, APLOG_ALERT, 0, vm->world->server,
                      "LP025: a script still runs 10 seconds after its LuaTimeLimit, inside a C "
                      "function that can't be stopped; its thread is lost until the child is killed "
                      "(server-status shows the request)");
     }
-    pthread_kill(vm->thread, limit_signal);
+    pthread_kill(__atomic_load_n(&vm->thread, __ATOMIC_RELAXED), limit_signal);
 }
 
 /* The MPMs block signals in their threads. */
@@ -115,10 +119,10 @@ void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
     if (!signal_unblocked && limit_signal) {
         unblock_signal();
     }
-    vm->thread = pthread_self();
+    __atomic_store_n(&vm->thread, pthread_self(), __ATOMIC_RELAXED);
     vm->running = vm->L;
     vm->overdue = 0;
-    vm->signals = 0;
+    __atomic_store_n(&vm->signals, 0, __ATOMIC_RELAXED);
     vm->outer = current_vm;
     current_vm = vm;
     watch_arm(vm->watch, limit);
@@ -260,6 +264,39 @@ static int guarded_xpcall(lua_State *L)
         lua_replace(L, 2);
     }
     return lp_guard_pass(L);
+}
+
+/* Stands for a finalizer (the upvalue). Lua runs finalizers without hooks, but a coroutine has
+ * hooks of its own. */
+static int limited_finalizer(lua_State *L)
+{
+    lua_State *co = lua_newthread(L);
+    int results, status;
+
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 1);
+    lua_xmove(L, co, 2);
+    runs(co);
+    status = lua_resume(co, L, 1, &results);
+    runs(L);
+    if (status == LUA_OK || status == LUA_YIELD) {
+        return 0;
+    }
+    lua_xmove(co, L, 1);
+    return lua_error(L); /* becomes a warning, as any error in a finalizer */
+}
+
+void lp_limit_finalizer(lua_State *L, int metatable)
+{
+    lua_pushliteral(L, "__gc");
+    if (lua_rawget(L, metatable) == LUA_TFUNCTION && lua_tocfunction(L, -1) != limited_finalizer) {
+        lua_pushcclosure(L, limited_finalizer, 1);
+        lua_pushliteral(L, "__gc");
+        lua_insert(L, -2);
+        lua_rawset(L, metatable);
+    } else {
+        lua_pop(L, 1);
+    }
 }
 
 static const lp_guard guards[] = {{"coroutine", "resume", guarded_resume},

@@ -20,6 +20,9 @@ void lp_limit_install(lua_State *L);
 void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit);
 void lp_limit_leave(lp_vm *vm);
 
+/* [-0, +0, m] If the metatable at the absolute index has a finalizer, puts it under the limit. */
+void lp_limit_finalizer(lua_State *L, int metatable);
+
 /* Whether this thread runs a script: what it asks for then, it must not wait for. */
 int lp_limit_nested(void);
 

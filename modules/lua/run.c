@@ -12,6 +12,7 @@
 #include "modules/lua/traceback.h"
 #include "modules/common/conf_value.h"
 #include <apr_strings.h>
+#include <string.h>
 
 /* Upvalues of the entry function. */
 enum {
@@ -123,8 +124,9 @@ static int on_error(lua_State *L)
     return 1;
 }
 
-/* Which limit ended the call, if one did; such a VM is closed, since what it holds is in pieces. */
-static void find_limit(lp_vm *vm, const lp_call *call, failure *f)
+/* Which limit ended the call, if one did. Such a VM is closed: its state may be in pieces, and it
+ * is full. A script may have caught the lack of memory and failed for another reason. */
+static void find_limit(lp_vm *vm, const lp_call *call, int status, failure *f)
 {
     if (vm->overdue) {
         f->tag = "LP006";
@@ -133,7 +135,7 @@ static void find_limit(lp_vm *vm, const lp_call *call, failure *f)
         f->message = apr_psprintf(call->r->pool, "stopped after %g seconds (LuaTimeLimit)",
                                   (double)PICK(call->conf, &lp_defaults, time_limit) /
                                       (double)APR_USEC_PER_SEC);
-    } else if (vm->refused) {
+    } else if (vm->refused && (status != LUA_ERRRUN || strstr(f->message, "not enough memory"))) {
         f->tag = "LP005";
         f->kind = FAILURE_FATAL;
         f->message = apr_psprintf(
@@ -156,7 +158,7 @@ static void describe(lp_vm *vm, lp_call *call, int status, failure *f)
     if (!f->script) {
         f->script = call->script->path;
     }
-    find_limit(vm, call, f);
+    find_limit(vm, call, status, f);
 }
 
 int lp_run(lp_vm *vm, lp_call *call, failure *f)
@@ -192,6 +194,28 @@ int lp_run_end(lp_vm *vm)
 {
     vm->begun = 0;
     return lp_isolate_repair(vm);
+}
+
+/* The globals of the last use hang on the registry, on the locked tables, and on each chunk that
+ * ran with them. */
+static int forget(lua_State *L)
+{
+    lp_facade_push_locked(L, LP_FACADE_LOADED);
+    lp_facade_push_locked(L, LP_FACADE_GLOBALS);
+    for (int table = 1; table <= 2; table++) {
+        lua_pushboolean(L, 0);
+        lua_setfield(L, table, "_G");
+    }
+    lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    lp_script_forget_globals(L);
+    return 0;
+}
+
+void lp_run_forget(lp_vm *vm)
+{
+    lua_pushcfunction(vm->L, forget);
+    lua_pcall(vm->L, 0, 0, 0); /* lack of memory at worst: then less is collected */
+    lua_settop(vm->L, LP_VM_STACK);
 }
 
 void lp_run_install(lua_State *L)

@@ -26,6 +26,10 @@ int lp_run(lp_vm *vm, lp_call *call, failure *failure);
 /* Ends the use: the next lp_run() finds a VM as good as new. False: the VM must go. */
 int lp_run_end(lp_vm *vm);
 
+/* [-0, +0, -] Between uses: lets go of all that the last use made, so that it can be collected. A
+ * use needs no such thing to begin, it only saves memory. */
+void lp_run_forget(lp_vm *vm);
+
 /* [-0, +1, m] Pushes the entry function of a new VM, once facades are in place. */
 void lp_run_install(lua_State *L);
 

@@ -31,7 +31,8 @@ typedef struct server_pool {
     struct server_pool *next;
     const server_rec *server;
     int min, max;
-    const char *package_path;
+    const char *path; /* LuaPackagePath and LuaPackageCPath, which the VMs were made for */
+    const char *cpath;
     idle_pool *pool;
 } server_pool;
 
@@ -60,12 +61,16 @@ static apr_status_t tidy(void *baton)
  * sent, or NULL. */
 static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy, apr_pool_t *after)
 {
-    healthy = healthy && lp_run_end(vm) && !lp_vm_is_bloated(vm);
+    healthy = healthy && lp_run_end(vm);
+    if (healthy && lp_vm_needs_sweep(vm)) {
+        lp_vm_sweep(vm);
+    }
+    healthy = healthy && !lp_vm_is_bloated(vm);
     vm->keeps_state = 0;
     if (after && (!healthy || lp_vm_wants_sweep(vm))) {
         apr_pool_cleanup_register(after, child, tidy, apr_pool_cleanup_null);
     }
-    idle_pool_release(pool, &vm->item, healthy, 0);
+    idle_pool_release(pool, &vm->item, healthy, vm->now);
 }
 
 /* A VM from `pool`: an inner call does not wait for one. */
@@ -184,19 +189,31 @@ static apr_status_t enter_thread(lp_lease *lease, const script *s)
     return enter_kept(lease, k);
 }
 
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Whether this pool is for requests with such a configuration. */
+static int is_for(const server_pool *pool, const request_rec *r, const lp_conf *conf)
+{
+    return pool->server == r->server && pool->min == conf->server_min &&
+           pool->max == conf->server_max && strcmp(pool->path, or_empty(conf->package_path)) == 0 &&
+           strcmp(pool->cpath, or_empty(conf->package_cpath)) == 0;
+}
+
 /* With the lock held: the pool of this file, or NULL. */
 static server_pool *find_server_pool(const lp_lease *lease, const lp_conf *conf, const script *s)
 {
     server_pool *found = apr_hash_get(lease->child->servers, s->path, APR_HASH_KEY_STRING);
-    const char *path = conf->package_path ? conf->package_path : "";
 
-    while (found && (found->server != lease->r->server || found->min != conf->server_min ||
-                     found->max != conf->server_max || strcmp(found->package_path, path) != 0)) {
+    while (found && !is_for(found, lease->r, conf)) {
         found = found->next;
     }
     return found;
 }
 
+/* With the lock held, which also serializes the use of the child's APR pool here. */
 static server_pool *make_server_pool(const lp_lease *lease, const lp_conf *conf, const script *s)
 {
     lp_child *child = lease->child;
@@ -208,7 +225,8 @@ static server_pool *make_server_pool(const lp_lease *lease, const lp_conf *conf,
     made->server = lease->r->server;
     made->min = conf->server_min;
     made->max = conf->server_max;
-    made->package_path = apr_pstrdup(child->pool, conf->package_path ? conf->package_path : "");
+    made->path = apr_pstrdup(child->pool, or_empty(conf->package_path));
+    made->cpath = apr_pstrdup(child->pool, or_empty(conf->package_cpath));
     if (idle_pool_make(&made->pool, &limits, &calls, NULL, child->pool) != APR_SUCCESS) {
         return NULL;
     }
@@ -273,7 +291,7 @@ static apr_pool_t *response_pool(const request_rec *r)
 static void put(idle_pool *pool, lp_vm *vm, int healthy)
 {
     if (pool) {
-        idle_pool_release(pool, &vm->item, healthy, 0);
+        idle_pool_release(pool, &vm->item, healthy, vm->now);
     } else {
         lp_vm_unmake(vm);
     }

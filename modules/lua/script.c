@@ -176,6 +176,20 @@ void lp_script_push_module(lua_State *L, const char *name, const char *file, apr
     enter_use(L, generation);
 }
 
+void lp_script_forget_globals(lua_State *L)
+{
+    int top = lua_gettop(L);
+
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(CHUNKS));
+    lua_pushnil(L);
+    while (lua_next(L, top + 1)) {
+        lua_pushnil(L);
+        lua_setupvalue(L, -2, 1);
+        lua_settop(L, top + 2);
+    }
+    lua_settop(L, top);
+}
+
 void lp_script_install(lua_State *L)
 {
     lua_newtable(L);

@@ -18,6 +18,9 @@ int lp_script_push(lua_State *L, const script *s);
 /* [-0, +1, e] The same for a file that no request maps to; `name` is the module's, for messages. */
 void lp_script_push_module(lua_State *L, const char *name, const char *file, apr_time_t now);
 
+/* [-0, +0, -] No chunk holds the globals that it ran with last. */
+void lp_script_forget_globals(lua_State *L);
+
 /* [-0, +0, m] Makes the tables of chunks in a new VM. */
 void lp_script_install(lua_State *L);
 

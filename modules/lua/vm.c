@@ -20,6 +20,7 @@ const char lp_keys[LP_KEY_COUNT];
 /* Garbage that is at least worth a collection after the response; memory that a VM must not keep.
  * The status board learns of changes larger than REPORT_STEP. */
 #define SWEEP_BYTES ((apr_size_t)128 * 1024)
+#define NEEDS_BYTES ((apr_size_t)4 * 1024 * 1024)
 #define BLOAT_BYTES ((apr_size_t)8 * 1024 * 1024)
 #define REPORT_STEP 16384
 
@@ -148,13 +149,20 @@ lp_vm *lp_vm_make(const lp_vm_world *world)
     return vm;
 }
 
+/* Finalizers that scripts set are given a second. */
 void lp_vm_unmake(lp_vm *vm)
 {
     vm->limit = 0;
+    if (vm->watch && vm->marks & LP_MARK_DROP) {
+        lp_limit_enter(vm, APR_USEC_PER_SEC);
+        lua_close(vm->L);
+        lp_limit_leave(vm);
+    } else {
+        lua_close(vm->L);
+    }
     if (vm->watch) {
         watchdog_remove(vm->watch);
     }
-    lua_close(vm->L);
     report(vm, 0);
     lp_vm_forget_paths(vm);
     free(vm);
@@ -176,11 +184,24 @@ int lp_vm_wants_sweep(const lp_vm *vm)
 
 void lp_vm_sweep(lp_vm *vm)
 {
+    if (!vm->begun) {
+        lp_run_forget(vm);
+    }
     lua_gc(vm->L, LUA_GCCOLLECT);
     vm->swept = vm->used;
     if (vm->used > vm->reported + REPORT_STEP || vm->used + REPORT_STEP < vm->reported) {
         report(vm, vm->used);
     }
+}
+
+int lp_vm_needs_sweep(const lp_vm *vm)
+{
+    apr_size_t most = NEEDS_BYTES;
+
+    if (vm->limit && vm->limit / 4 < most) {
+        most = vm->limit / 4; /* the next use would miss it */
+    }
+    return vm->used > vm->swept + most;
 }
 
 int lp_vm_is_bloated(const lp_vm *vm)

@@ -52,8 +52,8 @@ typedef struct lp_vm {
     apr_size_t used;     /* bytes held now */
     apr_size_t limit;    /* most bytes, 0: no limit */
     apr_size_t swept;    /* bytes held after the last collection */
-    apr_size_t reported; /* what this VM added there */
-    int refused;         /* the allocator said no in this use */
+    apr_size_t reported; /* what of it world->shown holds */
+    int refused;         /* the allocator said no in this call */
 
     /* isolation */
     unsigned marks;    /* lp_mark */
@@ -86,7 +86,8 @@ typedef struct lp_vm {
     struct lp_vm *outer;           /* the VM whose script waits for this one on this thread */
 } lp_vm;
 
-/* Slots of the registry: their addresses are the keys, their first letter documents them. */
+/* What the module keeps in the registry: the address of an element of lp_keys is the key, so that
+ * no library's name can meet it. Scripts can't reach the registry. */
 typedef enum {
     LP_KEY_FACADES,  /* facade number -> the table that scripts see now */
     LP_KEY_CHUNKS,   /* generation -> compiled chunk */
@@ -122,9 +123,12 @@ void lp_vm_forget_paths(lp_vm *vm);
 /* [-0, +0, -] Sets the collector as the VM began with it. */
 void lp_vm_tune(lua_State *L);
 
-/* Whether enough garbage may lie there to be worth a collection; and the collection. Both belong
- * after the response. */
+/* Whether so much garbage may lie there that a collection is worth its time, which belongs after
+ * the response; or so much that it must not wait. */
 int lp_vm_wants_sweep(const lp_vm *vm);
+int lp_vm_needs_sweep(const lp_vm *vm);
+
+/* [-0, +0, -] Collects all garbage. Between uses, what the last one left is garbage. */
 void lp_vm_sweep(lp_vm *vm);
 
 /* Whether the VM holds so much that closing it is the better way to free it. */
