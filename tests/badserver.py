@@ -248,7 +248,7 @@ class Behaviours:
 
 
 class BadServer:
-    def __init__(self, host="127.0.0.1", certificate=None, path=None):
+    def __init__(self, host="127.0.0.1", certificate=None, path=None, backlog=1024):
         self.requests = collections.Counter()
         self.connections = 0
         self.bodies = []
@@ -262,7 +262,7 @@ class BadServer:
         family = socket.AF_UNIX if path else socket.AF_INET6 if ":" in host else socket.AF_INET
         self.listener = socket.socket(family, socket.SOCK_STREAM)
         self.listener.bind(path or (host, 0))
-        self.listener.listen(1024)
+        self.listener.listen(backlog)
         scheme = "https" if certificate else "http"
         if not path:
             self.port = self.listener.getsockname()[1]

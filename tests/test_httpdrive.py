@@ -331,6 +331,13 @@ def test_ipv6_and_unix_sockets(tmp_path):
         assert local.requests["/ok"] == 40
 
 
+def test_a_full_queue_of_a_unix_socket_is_waited_for(tmp_path):
+    """Where TCP would wait, connect() to a UNIX socket says EAGAIN."""
+    with BadServer(path=str(tmp_path / "socket"), backlog=1) as local:
+        result = drive("-n", 200, "-c", 20, "--no-keepalive", f"unix:{tmp_path}/socket:http://localhost/ok")
+        assert failures(result) == {} and local.requests["/ok"] == 200
+
+
 def test_usage_errors_name_the_option():
     assert "-n: 'many' is not a count" in text("-n", "many", "http://127.0.0.1/", code=2)
     assert "--rat is not an option" in text("--rat", "5", "http://127.0.0.1/", code=2)

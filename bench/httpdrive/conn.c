@@ -11,8 +11,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define READABLE (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)
-#define CLOSING  (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
+#define READABLE   (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)
+#define CLOSING    (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
+#define RETRY_UNIX NSEC_PER_MSEC
 /* A handshake that took this long has lost a packet, most often since a listen queue was full. */
 #define SLOW_CONNECT (900 * NSEC_PER_MSEC)
 
@@ -278,6 +279,29 @@ static bool send_eagerly(struct worker *w, struct conn *c)
     return true;
 }
 
+/* The listen queue of a UNIX socket is full, and there is no event for "it has room again". */
+static void connect_later(struct worker *w, struct conn *c)
+{
+    list_remove(c);
+    list_insert(&w->parked, c, w->now + RETRY_UNIX);
+    c->pending = true;
+    w->conns_pending++;
+}
+
+void conn_resume(struct worker *w, struct conn *c)
+{
+    nsec deadline = c->begun + w->plan->options.timeout;
+
+    c->pending = false;
+    w->conns_pending--;
+    list_insert(&w->busy, c, deadline);
+    if (w->now < deadline) {
+        open_socket(w, c);
+    } else {
+        conn_expire(w, c);
+    }
+}
+
 static void open_socket(struct worker *w, struct conn *c)
 {
     const struct plan *p = w->plan;
@@ -291,6 +315,10 @@ static void open_socket(struct worker *w, struct conn *c)
     c->peer_closed = false;
     c->stats->connect_attempts++;
     fd = transport_connect(p, &p->addresses[c->address], from);
+    if (fd == -EAGAIN) {
+        connect_later(w, c);
+        return;
+    }
     if (fd < 0) {
         connect_failed(w, c, -fd);
         return;

@@ -41,6 +41,7 @@ struct conn {
     unsigned addresses_tried;
     bool watches_out; /* epoll reports writability too */
     bool peer_closed; /* no more bytes will come after those that are here */
+    bool pending;     /* parked with its request: the socket cannot be connected just now */
     bool ever_used;   /* for --warmup auto */
     unsigned backoff; /* failures to connect in a row */
     uint32_t served;  /* requests answered since it was opened */
@@ -132,7 +133,7 @@ struct worker {
     unsigned depth; /* of nested starts, see worker_next() */
     bool eager;     /* sending right after connect works here */
     struct conn *conns;
-    unsigned conn_count, conns_used;
+    unsigned conn_count, conns_used, conns_pending;
     struct conn_list busy, parked, idle, unopened;
     uint64_t quota; /* requests taken from run->left, not yet begun */
     struct pace pace;
@@ -154,6 +155,8 @@ struct worker {
 void conn_begin(struct worker *w, struct conn *c, nsec due, bool has_due);
 void conn_event(struct worker *w, struct conn *c, uint32_t events);
 void conn_expire(struct worker *w, struct conn *c);
+/* A pending connection's time has come. */
+void conn_resume(struct worker *w, struct conn *c);
 void conn_close(struct worker *w, struct conn *c);
 
 /* record.c */

@@ -27,3 +27,11 @@ httpdrive_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(SSL_CFLAGS) $(ZLIB_CFLAGS)
 httpdrive_LDADD = %D%/libhttpdrive.la $(SSL_LIBS) $(ZLIB_LIBS) -lm -lpthread
 dist_man_MANS += %D%/httpdrive.1
 EXTRA_DIST += %D%/page.html docs/httpdrive.md docs/httpdrive-json.md tests/badserver.py
+
+# make bench-peers PEERS_FLAGS="--rounds 12": client CPU per request beside wrk, ab, h2load
+bench-peers: stage.stamp
+	@PYTHONPATH=$(abs_srcdir)/bench:$(abs_srcdir)/tests $(pytest_env) \
+	  INTERPOOL_HTTPDRIVE=$(abs_builddir)/stage$(bindir)/httpdrive \
+	  $(PYTHON) $(srcdir)/%D%/peers.py $(PEERS_FLAGS)
+.PHONY: bench-peers
+EXTRA_DIST += %D%/peers.py

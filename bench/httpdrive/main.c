@@ -108,7 +108,7 @@ static int report(const struct result *r)
         return EXIT_USAGE;
     if (r->nothing_connected && r->stats.error_kinds && !r->interrupted)
         fprintf(stderr, "httpdrive: HD051: nothing could connect to %s port %u: %s\n",
-                r->plan->address_text, r->plan->url.port,
+                r->plan->address_text, r->plan->connect_port,
                 e->number ? strerror(e->number) : outcome_name(e->outcome));
     return result_exit_code(r);
 }

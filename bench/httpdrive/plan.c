@@ -105,6 +105,7 @@ static bool plan_addresses(struct plan *p, const struct problem *e)
         host = proxy.host;
         port = proxy.port;
     }
+    p->connect_port = port;
     if (!resolve(host, port, &p->addresses, &p->address_count, e))
         return false;
     if (getnameinfo(&p->addresses[0].as.any, p->addresses[0].length, name, sizeof(name), NULL, 0,

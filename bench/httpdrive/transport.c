@@ -102,7 +102,7 @@ static bool set_up_context(SSL_CTX *context, const struct options *o, char *erro
         return refuse(error, size, "-E", o->tls_certificate);
     if (o->tls_ca && SSL_CTX_load_verify_locations(context, o->tls_ca, NULL) != 1)
         return refuse(error, size, "--tls-ca", o->tls_ca);
-    if (!o->tls_ca)
+    if (o->tls_verify && !o->tls_ca)
         SSL_CTX_set_default_verify_paths(context);
     SSL_CTX_set_verify(context, o->tls_verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
     return true;

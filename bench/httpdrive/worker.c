@@ -146,7 +146,9 @@ static void resume_parked(struct worker *w)
             return;
         list_remove(c);
         w->now = clock_now();
-        if (open_loop(w)) {
+        if (c->pending) {
+            conn_resume(w, c);
+        } else if (open_loop(w)) {
             worker_rest(w, c);
         } else if (may_begin(w)) {
             conn_begin(w, c, 0, false);
@@ -260,10 +262,10 @@ static nsec next_time(const struct worker *w)
 
     if (w->busy.first)
         next = earlier(next, w->busy.first->when);
-    if (w->phase == PHASE_DRAIN)
-        return earlier(next, w->drained);
     if (w->parked.first)
         next = earlier(next, w->parked.first->when);
+    if (w->phase == PHASE_DRAIN)
+        return earlier(next, w->drained);
     next = earlier(next, w->stop);
     if (w->phase == PHASE_WARMUP) {
         next = earlier(next, atomic_load(&w->run->start));
@@ -307,7 +309,8 @@ static void loop(struct worker *w)
 {
     struct epoll_event events[EVENTS];
 
-    while (w->phase != PHASE_DRAIN || (w->busy.count && w->now < w->drained)) {
+    while (w->phase != PHASE_DRAIN ||
+           (w->busy.count + w->conns_pending > 0 && w->now < w->drained)) {
         int n = wait_for_events(w, events);
         w->woken = w->now = clock_now();
         w->health.waits++;
@@ -341,7 +344,7 @@ static void settle(struct worker *w)
     }
     for (unsigned i = 0; i < w->conn_count; i++) {
         struct conn *c = &w->conns[i];
-        if (c->list == &w->busy)
+        if (c->list == &w->busy || c->pending)
             record_in_flight(w, c);
         if (c->state > CONN_CONNECTING)
             record_alive(w, c);
