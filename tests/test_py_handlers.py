@@ -2,7 +2,7 @@
 """PythonHandler: which functions are called, what their answers and their errors become."""
 import pytest
 
-RESULTS = ("ok", "declined", "done", "gone", "enum", "announces", "none", "text", "true", "odd", "huge", "returned", "returned_pair",
+RESULTS = ("ok", "ok_in_numbers", "declined", "done", "gone", "enum", "announces", "none", "text", "true", "odd", "huge", "returned", "returned_pair",
            "returned_wrong", "returned_nothing", "raises", "leaves", "interrupts", "unprintable", "surrogate", "late",
            "missing", "assigns")
 
@@ -26,7 +26,7 @@ class TestResults:
         location("/nomodule", "PythonHandler no_such_module")
 
     @pytest.mark.parametrize("name,status,body", [
-        ("ok", 200, "ok\n"), ("done", 200, "done\n"), ("returned_pair", 201, "made\n")])
+        ("ok", 200, "ok\n"), ("ok_in_numbers", 200, "two hundred\n"), ("done", 200, "done\n"), ("returned_pair", 201, "made\n")])
     def test_answers(self, server, name, status, body):
         answer = get(server, f"/{name}")
         assert (answer.status, answer.text) == (status, body)

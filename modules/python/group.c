@@ -335,7 +335,7 @@ apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_interp **int
     interp_pool *pool = __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE);
     apr_uint32_t load = 0;
 
-    *interp = pp_thread_inside() ? nested(pool) : NULL;
+    *interp = pp_thread_calling() ? nested(pool) : NULL;
     if (!*interp && group->exclusive)
         return acquire_exclusive(group, pool, wait, interp);
     if (!*interp)

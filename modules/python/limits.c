@@ -27,10 +27,11 @@ void pp_limits_begin(pp_thread *state, apr_int64_t limit)
 {
     pp_child *child = pp_child_started();
 
-    if (!limit || state->depth > 1 || !child->dog)
+    if (!limit || state->limited || !child->dog)
         return;
     if (!state->watch && watchdog_add(child->dog, &state->watch, raise_in, state) != APR_SUCCESS)
         return;
+    state->limited = state->depth;
     watch_arm(state->watch, limit);
 }
 
@@ -38,8 +39,9 @@ int pp_limits_end(pp_thread *state)
 {
     int expired;
 
-    if (state->depth > 1 || !state->watch)
-        return 0;
+    if (state->limited != state->depth)
+        return 0; /* none, or that of an outer call */
+    state->limited = 0;
     watch_disarm(state->watch);
     expired = state->expired;
     if (expired) {

@@ -102,7 +102,8 @@ static void name_place(pp_call *call, PyObject *function, failure *f)
     Py_XDECREF(code);
 }
 
-/* What a handler says: a status, or a failure. 1xx is no answer, but an announcement of one. */
+/* What a handler says: a status, or a failure. 200 is meant as OK (httpd would add its own page);
+ * 1xx is no answer, but an announcement of one. */
 static int translate(pp_call *call, PyObject *said, failure *f)
 {
     int overflow = 0;
@@ -115,7 +116,7 @@ static int translate(pp_call *call, PyObject *said, failure *f)
     value = PyLong_AsLongAndOverflow(said, &overflow);
     if (!overflow &&
         (value == OK || value == DECLINED || value == DONE || (value >= 200 && value < 600)))
-        return (int)value;
+        return value == HTTP_OK ? OK : (int)value;
     return fail(f, "PP013",
                 apr_psprintf(call->r->pool, "handler %s returned %ld, not a status", call->handler,
                              overflow ? overflow * LONG_MAX : value));
@@ -136,7 +137,7 @@ static int server_return(pp_call *call, PyObject *error, failure *f)
     if (size == 2 && PyTuple_GET_ITEM(args, 1) != Py_None) {
         result = translate(call, PyTuple_GET_ITEM(args, 1), f);
         if (!f->kind)
-            call->r->status = result;
+            call->r->status = result == OK ? HTTP_OK : result;
     }
     result = f->kind ? HTTP_INTERNAL_SERVER_ERROR : translate(call, PyTuple_GET_ITEM(args, 0), f);
     Py_DECREF(args);
@@ -297,6 +298,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     if (!state)
         return fail(f, "PP014", "no memory for a thread state");
     describe_call(call, interp, group, handlers, conf, r);
+    pp_thread_begin(state);
     pp_enter(state);
     pp_memory_begin();
     pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
@@ -312,5 +314,6 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     pp_leave(state);
     if (status != PP_RUN_AGAIN)
         pass_on(call, status, f);
+    pp_thread_end(state);
     return status;
 }

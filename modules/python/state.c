@@ -17,6 +17,8 @@ static pthread_key_t row_key; /* only for its destructor: __thread is what is re
 static __thread state_row *row;
 static __thread volatile sig_atomic_t inside; /* pp_enter minus pp_leave; a signal handler asks */
 
+static __thread int calls; /* pp_thread_begin minus pp_thread_end */
+
 /* Waits for the interpreter's GIL, so a script that never gives it up holds the thread. */
 static void delete_state(pp_thread *state)
 {
@@ -130,18 +132,34 @@ pp_thread *pp_thread_of(pp_interp *interp)
     return state;
 }
 
-/* The marks are set first and cleared last: a signal in between finds the thread "inside". */
+void pp_thread_begin(pp_thread *state)
+{
+    calls++;
+    state->depth++;
+}
+
+void pp_thread_end(pp_thread *state)
+{
+    state->depth--;
+    calls--;
+}
+
+int pp_thread_calling(void)
+{
+    return calls > 0;
+}
+
+/* The mark is set first and cleared last: a signal in between finds the thread "inside". */
 void pp_enter(pp_thread *state)
 {
     inside++;
-    state->depth++;
     PyEval_RestoreThread(state->python);
 }
 
 void pp_leave(pp_thread *state)
 {
+    (void)state;
     (void)PyEval_SaveThread();
-    state->depth--;
     inside--;
 }
 

@@ -14,6 +14,7 @@ typedef struct pp_thread {
     watch *watch;         /* of PythonTimeLimit; NULL until first armed */
     unsigned long thread; /* Python's name for the thread */
     int depth;            /* calls in progress: more than 1 when a sub-request nests */
+    int limited;          /* the depth of the call whose time limit runs, 0: none */
     int keep;             /* the interpreter's first state: see pp_thread_adopt */
     int expired;          /* the watchdog has raised in it; guarded by the GIL */
 } pp_thread;
@@ -30,6 +31,13 @@ pp_thread *pp_thread_adopt(pp_interp *interp, PyThreadState *python);
 
 /* The state that pp_thread_adopt took over is gone with its interpreter. */
 void pp_thread_forget(pp_interp *interp);
+
+/* Around a call, from before it enters the interpreter until its response has been passed on: a
+ * sub-request meanwhile, from Python code or from a filter, belongs into the same interpreter. */
+void pp_thread_begin(pp_thread *state);
+void pp_thread_end(pp_thread *state);
+/* Whether the calling thread is in a call, in any interpreter. */
+int pp_thread_calling(void);
 
 /* The visible pair: takes the GIL of the state's interpreter, gives it back. */
 void pp_enter(pp_thread *state);

@@ -15,6 +15,11 @@ def ok(req):
     return say(req, "ok\n")
 
 
+def ok_in_numbers(req):
+    say(req, "two hundred\n")
+    return apache.HTTP_OK
+
+
 def declined(req):
     req.write("not to be seen")
     return apache.DECLINED
