@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table `apache2`. See apache2.h. */
+ * The table `apache2`. See apache2.h.
+ *
+ * mod_lua has 14 of these names; a script that asked for another there got nil. Names and values
+ * are httpd's own, so `apache2.HTTP_NOT_FOUND` can be looked up in its documentation. */
 #include "modules/lua/apache2.h"
 #include <httpd.h>
 #include <ap_provider.h>
@@ -90,6 +93,8 @@ static const constant constants[] = {
     {"HTTP_NETWORK_AUTHENTICATION_REQUIRED", HTTP_NETWORK_AUTHENTICATION_REQUIRED},
 };
 
+/* The table lies behind a facade like a library's: what a script changes in it, another does not
+ * see. */
 void lp_apache2_install(lua_State *L)
 {
     const int count = (int)(sizeof constants / sizeof *constants);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a child process holds. See child.h. */
+ * What a child process holds. See child.h.
+ *
+ * Everything here is made in child_init and lives as long as the child. Nothing of it is taken down
+ * when the child ends: VMs may be busy then, or the end may have come as a signal in the middle of
+ * one; the kernel takes the memory back. */
 #include "modules/lua/child.h"
 #include "modules/lua/limit.h"
 #include "modules/common/status_board.h"
@@ -11,6 +15,7 @@ APLOG_USE_MODULE(luapool);
 
 static const char *const mode_words[] = {"pool", "fresh", "lock", NULL};
 
+/* A column that adds up a counter of all children. */
 #define COUNT(name, label, field)                              \
     {                                                          \
         name, label, STATUS_SUM, offsetof(lp_row, field), NULL \
@@ -33,6 +38,7 @@ static const status_column columns[] = {
 
 static const status_layout layout = {"Luapool", "Lua VMs (mod_luapool)", sizeof(lp_row), columns};
 
+/* Made before the children are forked, which inherit the address. */
 static status_board *board;
 
 apr_status_t lp_child_prepare(apr_pool_t *pconf)
@@ -48,6 +54,7 @@ int lp_child_status(request_rec *r, int flags)
     return OK;
 }
 
+/* The calls of idle_pool: an item is the first member of its VM. */
 static idle_item *create_vm(void *baton)
 {
     lp_child *child = baton;
@@ -98,6 +105,7 @@ static apr_status_t mark_ending(void *baton)
     return APR_SUCCESS;
 }
 
+/* In the order in which the parts need each other: VMs need scripts and a watchdog. */
 static apr_status_t make_parts(lp_child *child, server_rec *s, const lp_server_conf *conf)
 {
     idle_pool_limits limits = limits_of(conf);
@@ -132,13 +140,13 @@ apr_status_t lp_child_init(lp_child *child, apr_pool_t *pchild, server_rec *s)
     int threads = 1;
     apr_status_t rv;
 
-    ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads); /* prefork says 0 or 1 */
     conf = lp_server_conf_of(s, threads > 0 ? threads : 1);
     memset(child, 0, sizeof *child);
     child->pool = pchild;
     child->row = status_board_claim(board, &layout, pchild);
     apr_pool_pre_cleanup_register(pchild, child, mark_ending);
-    lp_limit_init(s);
+    lp_limit_init(s); /* without a signal only the time limit is missing: it has logged that */
     rv = make_parts(child, s, &conf);
     if (rv != APR_SUCCESS) {
         ap_log_error(APLOG_MARK, APLOG_CRIT, rv, s, "LP024: this child can't serve Lua scripts");

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The directives: one row of a table each; setters only where the shared ones don't do. */
+ * The directives: one row of a table each; setters only where the shared ones don't do.
+ *
+ * What mod_lua has may stand wherever mod_lua allows it, .htaccess files too. Limits may not:
+ * whoever may write a .htaccess file is whom they are for. The pool belongs to the main server,
+ * since a child has one for all virtual hosts. */
 #include "modules/lua/conf.h"
 #include "modules/common/conf_value.h"
 #include "modules/common/script_cache.h"
@@ -20,6 +24,7 @@ const lp_conf lp_defaults = {
     .allow_bytecode = 0,
 };
 
+/* Everything unset, so that merging can tell what a section says from what it leaves alone. */
 void *lp_conf_make(apr_pool_t *p, char *directory)
 {
     lp_conf *conf = apr_pcalloc(p, sizeof *conf);
@@ -44,6 +49,8 @@ static const char *merge_path(apr_pool_t *p, int inherit, const char *base, cons
                                              : apr_pstrcat(p, base, ";", add, NULL);
 }
 
+/* httpd merges for each request where sections apply to it, so this copies one struct and joins
+ * paths only where both sections have some. */
 void *lp_conf_merge(apr_pool_t *p, void *base_conf, void *add_conf)
 {
     const lp_conf *base = base_conf;
@@ -106,6 +113,7 @@ lp_server_conf lp_server_conf_of(server_rec *s, int threads)
     return conf;
 }
 
+/* Each value alone is in range already: conf_set_count saw to that. */
 const char *lp_server_conf_check(const lp_server_conf *conf)
 {
     if (conf->min > conf->max) {
@@ -133,6 +141,7 @@ static const char *scope_number(cmd_parms *cmd, const char *text, int *number)
     return NULL;
 }
 
+/* LuaScope WORD [MIN [MAX]]. As in mod_lua a MAX below MIN is raised to it. */
 static const char *set_scope(cmd_parms *cmd, void *dir, const char *word, const char *min,
                              const char *max)
 {
@@ -179,6 +188,7 @@ static const char *add_path(cmd_parms *cmd, void *dir, const char *path)
     return NULL;
 }
 
+/* Relative to ServerRoot, like every path in a configuration. */
 static const char *set_root(cmd_parms *cmd, void *dir, const char *path)
 {
     lp_conf *conf = dir;
@@ -210,6 +220,7 @@ static const char *const freshness_words[] = {"stat", "forever", "never", NULL};
 static const char *const inherit_words[] = {"parent-first", "parent-last", "none", NULL};
 static const char *const mode_words[] = {"pool", "fresh", "lock", NULL};
 
+/* Where a row's value goes: to the section's struct, or to the server's. */
 #define SLOT(field, low, high) CONF_SLOT(lp_conf, field, low, high)
 #define POOL(field, low, high) CONF_SERVER_SLOT(luapool_module, lp_server_conf, field, low, high)
 #define MOST_SECONDS           (APR_TIME_C(86400) * APR_USEC_PER_SEC)

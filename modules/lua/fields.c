@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The properties of r that are values. */
+ * The properties of r that are values.
+ *
+ * One row each in the table at the end: members of request_rec are read by their offset, the others
+ * by a function; setters check what httpd relies on, since it checks nothing after them. Names,
+ * types and what may be assigned are mod_lua's. */
 #include "modules/lua/request.h"
 #include "modules/common/header_check.h"
 #include <http_core.h>
@@ -23,6 +27,8 @@ static char *check_text(lua_State *L, request_rec *r, int value)
     return apr_pstrmemdup(r->pool, text, length);
 }
 
+/* Setters: [-0, +0, v], the value lies at index `value`. Strings move to r->pool, because Lua's are
+ * gone after the use, while httpd logs the request later. */
 static void set_uri(lua_State *L, request_rec *r, int value)
 {
     r->uri = check_text(L, r, value);
@@ -53,6 +59,8 @@ static void set_ap_auth_type(lua_State *L, request_rec *r, int value)
     r->ap_auth_type = check_text(L, r, value);
 }
 
+/* ap_set_content_type() also tells filters that wait for the type; assigning the member would not.
+ */
 static void set_content_type(lua_State *L, request_rec *r, int value)
 {
     size_t length;
@@ -65,6 +73,7 @@ static void set_content_type(lua_State *L, request_rec *r, int value)
     ap_set_content_type(r, apr_pstrmemdup(r->pool, type, length));
 }
 
+/* ap_get_status_line() gives the line of 500 for what it does not know. */
 void lp_status_line(request_rec *r, int status)
 {
     if (strncmp(ap_get_status_line(status), "500", 3) != 0 || status == 500) {
@@ -85,6 +94,7 @@ static void set_status(lua_State *L, request_rec *r, int value)
     lp_status_line(r, r->status);
 }
 
+/* mod_lua reads a name and takes a number; so do scripts. */
 static const char *const proxyreq_names[] = {"PROXYREQ_NONE", "PROXYREQ_PROXY", "PROXYREQ_REVERSE",
                                              "PROXYREQ_RESPONSE"};
 
@@ -106,6 +116,7 @@ static void set_proxyreq(lua_State *L, request_rec *r, int value)
     r->proxyreq = (int)kind;
 }
 
+/* Getters: [-0, +1, m] push the value, or return 0 for nil. */
 static int get_document_root(lua_State *L, request_rec *r)
 {
     lua_pushstring(L, ap_document_root(r));
@@ -162,6 +173,7 @@ static int get_auth_name(lua_State *L, request_rec *r)
     return 1;
 }
 
+/* mod_lua gives "" where there is no password, and no name above. */
 static int get_basic_auth_pw(lua_State *L, request_rec *r)
 {
     const char *password = NULL;
@@ -209,6 +221,7 @@ static int get_options(lua_State *L, request_rec *r)
     return push_names(L, ap_allow_options(r), names);
 }
 
+/* As AllowOverride has it: all of the groups have a name of their own. */
 static int get_allowoverrides(lua_State *L, request_rec *r)
 {
     static const bit names[] = {{OR_LIMIT, "Limit"},       {OR_OPTIONS, "Options"},
@@ -255,6 +268,7 @@ static int get_status(lua_State *L, request_rec *r)
     return 1;
 }
 
+/* Rows: name, kind, offset, getter, setter, method. */
 #define TEXT(name, set)                                                    \
     {                                                                      \
 #name, LP_FIELD_TEXT, offsetof(request_rec, name), NULL, set, NULL \

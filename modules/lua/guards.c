@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Guards of library functions. What matters for one language feature lies elsewhere: coroutines and
- * xpcall in limit.c, require in require.c. */
+ * xpcall in limit.c, require in require.c.
+ *
+ * A guard does one of three things: it settles a facade that the original would look into, marks
+ * what the repair has to undo, or refuses. Then it calls the original in its own frame, so that
+ * arguments, results, messages and yields are the original's. (An original with upvalues of its own
+ * needs a frame of its own: math.randomseed.) */
 #include "modules/lua/guards.h"
 #include "modules/lua/isolate.h"
 #include "modules/lua/limit.h"
@@ -74,6 +79,7 @@ static int guarded_setmetatable(lua_State *L)
     return 1;
 }
 
+/* Asking and collecting leave nothing behind; all else (stop, step, modes, parameters) may. */
 static int guarded_collectgarbage(lua_State *L)
 {
     const char *option = luaL_optstring(L, 1, "collect");
@@ -97,6 +103,8 @@ static const char *text_mode(lua_State *L, int index)
     return strchr(mode, 't') ? "t" : "";
 }
 
+/* load(chunk, name, mode, env): a missing env is not the same as nil, so nothing is added after
+ * mode. */
 static int guarded_load(lua_State *L)
 {
     const char *mode = text_mode(L, 3);
@@ -121,6 +129,7 @@ static int guarded_loadfile(lua_State *L)
     return lp_guard_pass(L);
 }
 
+/* A chunk run by dofile may yield; this is where it goes on. */
 static int dofile_end(lua_State *L, int status, lua_KContext context)
 {
     (void)status;
@@ -140,6 +149,7 @@ static int guarded_dofile(lua_State *L)
     return dofile_end(L, LUA_OK, 0);
 }
 
+/* The process serves others. */
 static int refused_exit(lua_State *L)
 {
     return luaL_error(L, "os.exit is not available: it would end the server's process");
@@ -204,6 +214,7 @@ static int reaches_deep(lua_State *L)
     return lp_guard_pass(L);
 }
 
+/* The upvalues of C functions are this module's and the libraries' own, of types they rely on. */
 static int guarded_setupvalue(lua_State *L)
 {
     if (lua_iscfunction(L, 1)) {
@@ -221,6 +232,7 @@ static int guarded_debug_setmetatable(lua_State *L)
     return reaches_deep(L);
 }
 
+/* The user values of r and of its tables keep each other alive. */
 static int refused_setuservalue(lua_State *L)
 {
     return luaL_error(L, "debug.setuservalue is not available");
@@ -236,6 +248,8 @@ static int refused_getregistry(lua_State *L)
     return luaL_error(L, "debug.getregistry is not available: the server keeps its own there");
 }
 
+/* Not here, because what they give is the script's own: debug.traceback, getinfo, gethook,
+ * upvalueid. */
 static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"_G", "rawget", raw_access},
                                   {"_G", "rawset", raw_access},
@@ -270,6 +284,7 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"debug", "getregistry", refused_getregistry},
                                   {NULL, NULL, NULL}};
 
+/* What a library of this Lua version does not have is left out. */
 void lp_guards_put(lua_State *L, const lp_guard *list)
 {
     int top = lua_gettop(L);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The methods of r that read what the client sent: query string, forms, body. */
+ * The methods of r that read what the client sent: query string, forms, body.
+ *
+ * Parsing and reading are common's; here is only what scripts see of it. What the client did wrong
+ * is told as nil and a message, and raises no error: it is not the script's fault. */
 #include "modules/lua/request.h"
 #include "modules/common/conf_value.h"
 #include "modules/common/form.h"
@@ -16,6 +19,7 @@
 /* [-0, +0, m] A form_callback: adds the field to the tables at 1 and 2 above `base`: its first
  * value, and the list of all. May leave with a Lua error: the parsers hold nothing but pool memory.
  */
+/* Where a parser's callback finds the tables. */
 typedef struct collector {
     lua_State *L;
     int base;
@@ -29,13 +33,13 @@ static int add_field(void *baton, const form_field *field)
     lua_pushlstring(L, field->name.bytes, field->name.length);
     lua_pushlstring(L, field->value.bytes ? field->value.bytes : "", field->value.length);
     lua_pushvalue(L, -2);
-    if (lua_rawget(L, c->base + 1) == LUA_TNIL) {
+    if (lua_rawget(L, c->base + 1) == LUA_TNIL) { /* stack: name, value, nil */
         lua_pop(L, 1);
         lua_pushvalue(L, -2);
         lua_pushvalue(L, -2);
         lua_rawset(L, c->base + 1);
         lua_pushvalue(L, -2);
-        lua_createtable(L, 1, 0);
+        lua_createtable(L, 1, 0); /* name, value, name, list */
         lua_pushvalue(L, -3);
         lua_rawseti(L, -2, 1);
         lua_rawset(L, c->base + 2);
@@ -62,7 +66,7 @@ static collector push_tables(lua_State *L)
     return c;
 }
 
-/* [-0, +2, m] */
+/* [-0, +2, m] What a method returns that could not do it. */
 static int push_failure(lua_State *L, const char *text)
 {
     lua_pushnil(L);
@@ -200,7 +204,7 @@ static int request_requestbody(lua_State *L)
         return push_failure(L, body_error_text(failed));
     }
     lua_pushlstring(L, bytes, length);
-    body_close(request->body);
+    body_close(request->body); /* Lua has its copy: not twice the memory until the request ends */
     return 1;
 }
 

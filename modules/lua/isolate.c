@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Facades, and the repair of a VM after a use. See isolate.h. */
+ * Facades, and the repair of a VM after a use. See isolate.h.
+ *
+ * A facade F of the locked table T, kept in the table of facades under its number, has the
+ * metatable
+ *
+ *   {__index = T, __newindex = facade_newindex(T, number), __len = facade_len(T),
+ *    [NUMBER] = number, [&locked_key] = T}
+ *
+ * which all facades of T share, one after the other. While F is not settled, no key that T has is
+ * in F itself; so the two never contradict each other, and settling is copying all of T. A settled
+ * facade is a table without metatable, which this file would not know again. Scripts can't get at
+ * the metatable: getmetatable says nil, and debug.getmetatable settles first. */
 #include "modules/lua/isolate.h"
 #include <httpd.h>
 
@@ -15,6 +26,8 @@ static const char locked_key;
 #define NUMBER     1
 #define METATABLES 32
 
+/* Every write to a library's facade passes here. The globals need no mark: they are new each time.
+ */
 static void mark_facade(lua_State *L, lua_Integer number)
 {
     lp_vm *vm = lp_vm_of(L);
@@ -66,9 +79,9 @@ void lp_facade_settle(lua_State *L, int index)
         return;
     }
     luaL_checkstack(L, 8, NULL);
-    lua_rawgeti(L, -1, NUMBER);
+    lua_rawgeti(L, -1, NUMBER); /* metatable, number */
     mark_facade(L, lua_tointeger(L, -1));
-    lua_rawgetp(L, -2, &locked_key);
+    lua_rawgetp(L, -2, &locked_key); /* metatable, number, locked */
     copy_pairs(L, lua_gettop(L), index);
     lua_pushnil(L);
     lua_setmetatable(L, index);
@@ -107,7 +120,7 @@ static int facade_len(lua_State *L)
 /* [-1, +1, m] Makes the metatable for facades of the table on top. */
 static void make_metatable(lua_State *L, lp_facade number)
 {
-    lua_createtable(L, 1, 4);
+    lua_createtable(L, 1, 4); /* locked, metatable */
     lua_pushinteger(L, number);
     lua_rawseti(L, -2, NUMBER);
     lua_pushvalue(L, -2);
@@ -210,7 +223,7 @@ static void attach(lua_State *L, lp_facade number)
         attach_searchers(L);
     } else if (number == LP_FACADE_STRING) {
         lua_pushliteral(L, "");
-        lua_getmetatable(L, -1);
+        lua_getmetatable(L, -1); /* facade, "", its metatable */
         lua_pushvalue(L, -3);
         lua_setfield(L, -2, "__index");
         lua_pop(L, 2);
@@ -255,6 +268,7 @@ static void make_names(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }
 
+/* The locked tables are registered first: some facades are shown in others' locked tables. */
 void lp_isolate_install(lua_State *L)
 {
     lua_createtable(L, FACADE_END, FACADE_END + METATABLES);
@@ -295,7 +309,7 @@ static void repair_strings(lua_State *L)
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
     lua_pushnil(L);
-    lua_setmetatable(L, top + 2);
+    lua_setmetatable(L, top + 2); /* a script may have given it one */
     lua_pushnil(L);
     while (lua_next(L, top + 2)) {
         lua_pop(L, 1);
@@ -340,6 +354,7 @@ static void repair_default_file(lua_State *L, const char *field, const void *key
     lua_pop(L, 2);
 }
 
+/* Files that the script forgot, and the default ones. */
 static void repair_files(lua_State *L)
 {
     int top = lua_gettop(L);
@@ -370,6 +385,8 @@ static void reseed(lua_State *L)
     lua_call(L, 2, 0);
 }
 
+/* For a protected call: what the marks ask for. Strings come after facades, whose new one they
+ * show. */
 static int repair(lua_State *L)
 {
     lp_vm *vm = lp_vm_of(L);

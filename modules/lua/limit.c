@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The time limit, and the guards of coroutines and xpcall that it needs. See limit.h. */
+ * The time limit, and the guards of coroutines and xpcall that it needs. See limit.h.
+ *
+ * Three parties: the watchdog's thread, which only sends a signal; the signal's handler, on the
+ * thread that runs the script, which decides and sets the hook; the hook, which raises the error.
+ * What the handler reads (current_vm, the VM's `outer` and `running`) is written by its own thread
+ * only. A signal that comes too late finds another VM or none, which is not overdue. */
 #include "modules/lua/limit.h"
 #include "modules/lua/guards.h"
 #include "modules/common/conf_value.h"
@@ -37,6 +42,7 @@ static void raise_overdue(lua_State *L, lua_Debug *ar)
     lua_error(L);
 }
 
+/* Also safe in the signal handler: lua_sethook() is. */
 static void stop(lp_vm *vm, lua_State *L)
 {
     vm->overdue = 1;
@@ -55,6 +61,8 @@ static void on_signal(int signal)
     }
 }
 
+/* Real-time signals, from the end that others seldom take; elsewhere one that does nothing by
+ * itself. */
 #ifdef SIGRTMIN
 #define FIRST_SIGNAL (SIGRTMAX - 2)
 #define LAST_SIGNAL  SIGRTMIN
@@ -114,6 +122,7 @@ static void unblock_signal(void)
     signal_unblocked = 1;
 }
 
+/* The order matters: once the watch is armed the handler may run. */
 void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
 {
     if (!signal_unblocked && limit_signal) {
@@ -152,6 +161,8 @@ static void runs(lua_State *L)
     }
 }
 
+/* coroutine.resume raises an error, and so does not come back here, only for what is no coroutine.
+ */
 static int guarded_resume(lua_State *L)
 {
     lua_State *co = lua_tothread(L, 1);
@@ -232,6 +243,7 @@ static int resume_wrapped(lua_State *L)
     return results;
 }
 
+/* The original's function would not say which coroutine runs. */
 static int guarded_wrap(lua_State *L)
 {
     lua_State *co;

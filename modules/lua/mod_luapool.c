@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mod_luapool: the module record, the hooks and the handler. */
+ * mod_luapool: the module record, the hooks and the handler. Start reading here: the handler is the
+ * list of steps that a request takes. */
 #include <httpd.h>
 #include <http_config.h>
 #include <http_log.h>
@@ -20,6 +21,7 @@ AP_DECLARE_MODULE(luapool) = {
     STANDARD20_MODULE_STUFF, lp_conf_make,  lp_conf_merge,  lp_server_conf_make,
     lp_server_conf_merge,    lp_directives, register_hooks, 0};
 
+/* Made in child_init; the parent never touches it. */
 static lp_child child;
 
 /* The failure that the lack of a VM is. */
@@ -119,6 +121,7 @@ static int pre_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp)
     return HTTP_INTERNAL_SERVER_ERROR;
 }
 
+/* Contradictions between directives; also under -t. */
 static int check_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, server_rec *s)
 {
     lp_server_conf conf = lp_server_conf_of(s, 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The methods of r that write the response or the error log. */
+ * The methods of r that write the response or the error log.
+ *
+ * Nothing is buffered here: httpd gathers small writes itself, and sends a response that fits in
+ * one piece, with its length. */
 #include "modules/lua/request.h"
 #include "modules/common/conf_value.h"
 #include <http_log.h>
@@ -22,6 +25,7 @@ static int put(request_rec *r, const char *bytes, size_t length)
     return 1;
 }
 
+/* [-0, +2, m] A script that goes on writing should stop; one that looks at nothing does no harm. */
 static int fail_aborted(lua_State *L)
 {
     lua_pushnil(L);
@@ -60,6 +64,7 @@ static int request_write(lua_State *L)
     return 1;
 }
 
+/* r:flush(): whether the client is still there. */
 static int request_flush(lua_State *L)
 {
     request_rec *r = lp_request_check(L, 1)->r;
@@ -77,7 +82,7 @@ static int request_log(lua_State *L)
     const char *text = luaL_checkstring(L, 2);
     lua_Debug ar;
 
-    if (!APLOG_R_IS_LEVEL(r, level)) {
+    if (!APLOG_R_IS_LEVEL(r, level)) { /* before anything is done for the entry */
         return 0;
     }
     if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "Sl", &ar)) {
@@ -88,6 +93,7 @@ static int request_log(lua_State *L)
     return 0;
 }
 
+/* Rows: name, kind, upvalue, -, -, function. */
 #define METHOD(name)                                          \
     {                                                         \
 #name, LP_FIELD_METHOD, 0, NULL, NULL, request_##name \

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The object r: its life, and how its properties are found. See request.h. */
+ * The object r: its life, and how its properties are found. See request.h.
+ *
+ * One table per VM, made once, leads from a name to a method (a C function, given as it is) or to a
+ * row of fields.c (a light userdata). Reading a property is one look into it and a switch. */
 #include "modules/lua/request.h"
 #include "modules/lua/table.h"
 #include "modules/common/conf_value.h"
 
 #define TYPE_NAME "Apache2.Request"
 
+/* The object of the request that is served needs no look at its metatable. */
 lp_request *lp_request_check(lua_State *L, int index)
 {
     lp_request *request = lua_touserdata(L, index);
@@ -19,6 +23,7 @@ lp_request *lp_request_check(lua_State *L, int index)
     return request;
 }
 
+/* [-0, +1|+0, e] The value of a property; the object lies at index 1. */
 static int push_field(lua_State *L, request_rec *r, const lp_field *field)
 {
     const char *place = (const char *)r + field->offset;
@@ -65,7 +70,7 @@ static int request_index(lua_State *L)
 static int request_newindex(lua_State *L)
 {
     lp_request *request = lp_request_check(L, 1);
-    const lp_field *field = NULL;
+    const lp_field *field = NULL; /* stays so for methods and unknown names */
 
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TLIGHTUSERDATA) {
@@ -79,6 +84,7 @@ static int request_newindex(lua_State *L)
     return 0;
 }
 
+/* For error messages and debugging; works on an object whose request is over. */
 static int request_tostring(lua_State *L)
 {
     lp_request *request = luaL_checkudata(L, 1, TYPE_NAME);
@@ -116,7 +122,7 @@ void lp_request_install(lua_State *L)
     lua_setfield(L, -2, "__newindex");
     lua_pushcfunction(L, request_tostring);
     lua_setfield(L, -2, "__tostring");
-    lua_pushliteral(L, TYPE_NAME);
+    lua_pushliteral(L, TYPE_NAME); /* what getmetatable(r) gives */
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
     lp_table_install(L);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * require and the searchers. See require.h. */
+ * require and the searchers. See require.h.
+ *
+ * As Lua's own, but: package.loaded, preload, searchers and package itself are read through their
+ * facades, so that a script's changes hold for its use; and the searcher for Lua files takes its
+ * chunks from script.c. The searchers for C libraries are Lua's. */
 #include "modules/lua/require.h"
 #include "modules/lua/isolate.h"
 #include "modules/lua/script.h"
@@ -35,7 +39,7 @@ static void find_loader(lua_State *L, const char *name)
     searchers = lua_gettop(L);
     tried = searchers + 1;
     lua_pushliteral(L, "");
-    for (int i = 1;; i++) {
+    for (int i = 1;; i++) { /* stack: name, loaded, searchers, tried */
         if (lua_geti(L, searchers, i) == LUA_TNIL) {
             luaL_error(L, "module '%s' not found:%s", name, lua_tostring(L, tried));
         }
@@ -52,6 +56,8 @@ static void find_loader(lua_State *L, const char *name)
     }
 }
 
+/* require(name): the module, and where it came from. A loader that gives nothing, for a module that
+ * enters itself nowhere, gives true. */
 static int guarded_require(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
@@ -81,6 +87,7 @@ static int guarded_require(lua_State *L)
     return 2;
 }
 
+/* The first searcher. */
 static int search_preload(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
@@ -138,6 +145,7 @@ static int find_file(lua_State *L, const char *name, apr_time_t time)
     return 1;
 }
 
+/* The second searcher; upvalue: package.searchpath. */
 static int search_lua(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
@@ -178,6 +186,7 @@ void lp_require_install(lua_State *L)
     lua_settop(L, package - 1);
 }
 
+/* Either may be NULL. */
 static int same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -212,6 +221,8 @@ static void set_path(lua_State *L, int package, const char *field, const char *p
     lua_pop(L, 1);
 }
 
+/* Called at the begin of each use; mostly the last one was of the same folder and configuration.
+ * The locked table is changed, under no facade's eyes: the use has not begun. */
 void lp_require_paths(lua_State *L, const char *path, const lp_conf *conf)
 {
     lp_vm *vm = lp_vm_of(L);

@@ -94,6 +94,7 @@ static apr_status_t take(lp_lease *lease, idle_pool *pool)
     return rv;
 }
 
+/* Also for calls whose keeper is busy. */
 static apr_status_t enter_once(lp_lease *lease)
 {
     lease->ends = 1;
@@ -178,6 +179,7 @@ static apr_status_t enter_thread(lp_lease *lease, const script *s)
         }
         keepers = apr_hash_make(pool);
     }
+    /* virtual hosts share no state, though they may share files */
     key = apr_psprintf(lease->r->pool, "%pp:%s", (void *)lease->r->server, s->path);
     length = (apr_ssize_t)strlen(key);
     k = apr_hash_get(keepers, key, length);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Compiled chunks. See script.h. */
+ * Compiled chunks. See script.h.
+ *
+ * A chunk is kept under the generation of its file's version, which is one number in the whole
+ * process: so a hit needs no comparison, and an old version can't be taken for a new one. Running a
+ * chunk again makes its locals and functions anew; only its upvalue _ENV is shared by its runs, and
+ * set before each. */
 #include "modules/lua/script.h"
 #include "modules/common/conf_value.h"
 #include <string.h>
@@ -59,6 +64,8 @@ static const char *source_of(const script *s, apr_size_t *length)
     return bytes;
 }
 
+/* Asked at each use, since a chunk compiled where bytecode is allowed may be asked for where not.
+ */
 static int may_be_binary(const lp_vm *vm)
 {
     return vm->conf && PICK(vm->conf, &lp_defaults, allow_bytecode);

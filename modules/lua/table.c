@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Views of httpd's tables. See table.h. */
+ * Views of httpd's tables. See table.h.
+ *
+ * A view holds no pointer to the table, only which one it is: httpd replaces r->headers_out and
+ * others during a request (internal redirects, ap_die), and a pointer would be of the old one. */
 #include "modules/lua/table.h"
 #include "modules/common/header_check.h"
 #include <apr_strings.h>
@@ -14,6 +17,7 @@ typedef struct view {
     lp_table_kind kind;
 } view;
 
+/* [-0, +0, v] The view at `index`, of a live request. */
 static view *check_view(lua_State *L, int index)
 {
     view *v = luaL_checkudata(L, index, TYPE_NAME);
@@ -24,6 +28,7 @@ static view *check_view(lua_State *L, int index)
     return v;
 }
 
+/* The table as it is now. */
 static apr_table_t *table_of(const view *v)
 {
     request_rec *r = v->request->r;
@@ -49,6 +54,7 @@ static int is_headers(const view *v)
     return v->kind <= LP_TABLE_ERR_HEADERS_OUT;
 }
 
+/* [-0, +0, v] The name at `index`, fit for this table. */
 static const char *check_key(lua_State *L, const view *v, int index)
 {
     size_t length;
@@ -62,6 +68,7 @@ static const char *check_key(lua_State *L, const view *v, int index)
     return key;
 }
 
+/* [-0, +0, v] The value at `index`; APR copies it to the table's pool. */
 static const char *check_value(lua_State *L, const view *v, int index)
 {
     size_t length;
@@ -78,6 +85,7 @@ static const char *check_value(lua_State *L, const view *v, int index)
     return value;
 }
 
+/* t[name]: the first value; upvalue: the methods. */
 static int view_index(lua_State *L)
 {
     view *v = check_view(L, 1);
@@ -95,6 +103,7 @@ static int view_index(lua_State *L)
     return 1;
 }
 
+/* t[name] = value: in place of all values; nil: none. */
 static int view_newindex(lua_State *L)
 {
     view *v = check_view(L, 1);
@@ -137,6 +146,7 @@ static int view_next(lua_State *L)
     return 2;
 }
 
+/* pairs(t): all entries in order, repeated names too. */
 static int view_pairs(lua_State *L)
 {
     check_view(L, 1);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Errors as text. See traceback.h. */
+ * Errors as text. See traceback.h.
+ *
+ * luaL_traceback() would build the text in Lua's memory, of which there may be none left, and an
+ * error in a message handler loses the first one. So this builds it in an APR pool, from
+ * lua_getinfo() calls that allocate nothing. */
 #include "modules/lua/traceback.h"
 #include "modules/lua/vm.h"
 #include <apr_strings.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Making, closing and sweeping a VM; its allocator. See vm.h. */
+ * Making, closing and sweeping a VM; its allocator. See vm.h.
+ *
+ * malloc does the work: its caches per thread are as fast as free lists of our own would be, and
+ * freed memory serves all VMs. */
 #include "modules/lua/vm.h"
 #include "modules/lua/apache2.h"
 #include "modules/lua/guards.h"
@@ -118,6 +121,7 @@ static void report(lp_vm *vm, apr_size_t used)
     }
 }
 
+/* No memory limit yet: that comes with each use, from its configuration. */
 lp_vm *lp_vm_make(const lp_vm_world *world)
 {
     lp_vm *vm = calloc(1, sizeof *vm);
@@ -133,7 +137,7 @@ lp_vm *lp_vm_make(const lp_vm_world *world)
         return NULL;
     }
     vm->L = vm->running = L;
-    *(lp_vm **)lua_getextraspace(L) = vm;
+    *(lp_vm **)lua_getextraspace(L) = vm; /* coroutines get a copy */
     lua_atpanic(L, on_panic);
     lua_setwarnf(L, on_warning, vm);
     lua_pushcfunction(L, furnish);
@@ -168,6 +172,7 @@ void lp_vm_unmake(lp_vm *vm)
     free(vm);
 }
 
+/* free() takes NULL. */
 void lp_vm_forget_paths(lp_vm *vm)
 {
     free(vm->path_dir);
