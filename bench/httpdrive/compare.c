@@ -24,11 +24,13 @@ const char *metric_name(enum metric m)
     return names[m];
 }
 
+/* A side is measured if it is a URL, else read from files. */
 static bool is_url(const char *text)
 {
     return strstr(text, "://") || strncmp(text, "unix:", 5) == 0;
 }
 
+/* "A=http://...": the names are short, for the table. */
 static bool name_sides(struct compare_report *r, const struct options *o, char *error, size_t size)
 {
     size_t urls = 0;
@@ -53,6 +55,7 @@ static bool name_sides(struct compare_report *r, const struct options *o, char *
     return true;
 }
 
+/* Space for one more run of a side. */
 static bool make_room(struct compare_side *side, size_t runs)
 {
     for (int m = 0; m < METRICS; m++) {
@@ -93,6 +96,8 @@ static const char *part_of(const char *list, size_t k, char *out, size_t size)
     return out;
 }
 
+/* One turn of one side: a whole run with its own threads and connections, so that the sides
+ * share nothing but the machine. */
 static bool measure(struct compare_report *r, size_t k, const struct options *common, char *error,
                     size_t size)
 {
@@ -130,6 +135,7 @@ static bool measure(struct compare_report *r, size_t k, const struct options *co
     return fine;
 }
 
+/* So that a long comparison can be seen to proceed. */
 static void show_round(const struct compare_report *r, uint64_t round, FILE *progress)
 {
     fprintf(progress, "round %llu of %llu:", (unsigned long long)round + 1,
@@ -140,6 +146,7 @@ static void show_round(const struct compare_report *r, uint64_t round, FILE *pro
     fputc('\n', progress);
 }
 
+/* The order is turned round in every second round. */
 static bool measure_rounds(struct compare_report *r, const struct options *o, FILE *progress,
                            char *error, size_t size)
 {
@@ -157,6 +164,8 @@ static bool measure_rounds(struct compare_report *r, const struct options *o, FI
     return true;
 }
 
+/* All files that the pattern names; a pattern without a match is reported as a file that is
+ * missing. */
 static bool read_side(struct compare_report *r, struct compare_side *side, char *error, size_t size)
 {
     bool fine = true;
@@ -182,6 +191,7 @@ static bool read_side(struct compare_report *r, struct compare_side *side, char 
     return fine;
 }
 
+/* Has every run of a side this figure? Server CPU is there only with --server-pid. */
 static bool measured(const struct compare_side *side, enum metric m)
 {
     for (size_t i = 0; i < side->runs; i++) {
@@ -191,6 +201,7 @@ static bool measured(const struct compare_side *side, enum metric m)
     return side->runs > 0;
 }
 
+/* All sides against the first one, in all that was measured, corrected for their number. */
 static void conclude(struct compare_report *r)
 {
     const struct compare_side *a = &r->sides[0];

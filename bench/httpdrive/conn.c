@@ -3,7 +3,17 @@
  * ended (record_end) and asks its worker what to do next (worker_next); it knows no schedule.
  *
  * A socket is given to epoll once, edge-triggered. An event therefore has to be used up: read until
- * the socket is empty. A short read means empty, unless the peer has closed its side too. */
+ * the socket is empty. A short read means empty, unless the peer has closed its side too.
+ *
+ *   CLOSED -> CONNECTING -> [TUNNEL ->] [HANDSHAKE ->] SENDING -> WAITING -> READING -> IDLE
+ *                                                          ^                             |
+ *                                                          +----- the next request ------+
+ *
+ * From every state a failure leads to end(), which alone decides whether the connection can be
+ * kept. end() may begin the next request before it returns, on the same connection or on a new one:
+ * after a call that can end a request, a function may not touch the connection again without
+ * looking (see conn_event). w->now is the time of the last look at the clock; it is looked at once
+ * for each read, since a look costs as much as parsing a line. */
 #include "engine.h"
 
 #include <netinet/tcp.h>
@@ -66,6 +76,8 @@ static void end(struct worker *w, struct conn *c, enum outcome o, int number, co
     worker_next(w, c);
 }
 
+/* The class of a failure to connect. Those that are not listed are mostly the machine's own: no
+ * port or descriptor is left, or the source address is not its own. */
 static enum outcome connect_outcome(int number)
 {
     switch (number) {
@@ -128,12 +140,14 @@ static void lost(struct worker *w, struct conn *c, int number)
     end(w, c, o, number, NULL);
 }
 
+/* The connection stands and the request is whole in memory: off it goes. */
 static void send_request(struct worker *w, struct conn *c)
 {
     c->state = CONN_SENDING;
     push(w, c);
 }
 
+/* One step of the TLS handshake, which may take several events. */
 static void handshake(struct worker *w, struct conn *c)
 {
     int status = tls_handshake(c->ssl);
@@ -157,6 +171,7 @@ static void handshake(struct worker *w, struct conn *c)
     send_request(w, c);
 }
 
+/* TLS has a clock of its own: its time begins when the TCP connection, or the tunnel, stands. */
 static void start_tls(struct worker *w, struct conn *c)
 {
     c->connecting = w->now;
@@ -181,6 +196,7 @@ static void connected(struct worker *w, struct conn *c)
     }
 }
 
+/* Explains connect times of 1 s and 3 s: the kernel had to send its SYN again. */
 static void note_retransmits(struct conn *c)
 {
     struct tcp_info info = {0};
@@ -190,6 +206,7 @@ static void note_retransmits(struct conn *c)
         c->stats->connect_retransmits++;
 }
 
+/* TCP stands. With a proxy in between and https, the tunnel comes first. */
 static void tcp_established(struct worker *w, struct conn *c)
 {
     w->now = clock_now();
@@ -209,6 +226,8 @@ static void tcp_established(struct worker *w, struct conn *c)
         end(w, c, OUTCOME_PROXY, 0, "the request for a tunnel was not taken");
 }
 
+/* The proxy's answer to CONNECT. What could follow it in the same read belongs to the TLS
+ * server, which never speaks first, so nothing is lost with the buffer. */
 static void tunnel_event(struct worker *w, struct conn *c, uint32_t events)
 {
     ssize_t got;
@@ -233,6 +252,8 @@ static void tunnel_event(struct worker *w, struct conn *c, uint32_t events)
     }
 }
 
+/* Tells epoll of a socket, or changes what is waited for. Writability is asked for only while it
+ * is needed: with it, every new connection would bring an event that says nothing. */
 static bool watch(struct worker *w, struct conn *c, int operation, bool out)
 {
     struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET | (out ? EPOLLOUT : 0),
@@ -302,6 +323,8 @@ void conn_resume(struct worker *w, struct conn *c)
     }
 }
 
+/* Begins to connect for the request that this connection has. The address is the one that worked
+ * last, or the next one after a failure (connect_failed). */
 static void open_socket(struct worker *w, struct conn *c)
 {
     const struct plan *p = w->plan;
@@ -329,6 +352,8 @@ static void open_socket(struct worker *w, struct conn *c)
         connect_failed(w, c, errno);
 }
 
+/* Gives a request to a connection that is open and idle, or closed. Its deadline begins here, so
+ * that connecting is part of it. */
 void conn_begin(struct worker *w, struct conn *c, nsec due, bool has_due)
 {
     c->begun = w->now;
@@ -379,6 +404,7 @@ static void push(struct worker *w, struct conn *c)
         c->state = CONN_WAITING;
 }
 
+/* The parser's reasons as outcomes. */
 static void fault(struct worker *w, struct conn *c)
 {
     static const enum outcome outcomes[] = {
@@ -430,6 +456,8 @@ static void stream_end(struct worker *w, struct conn *c, int number)
     }
 }
 
+/* Reads until nothing is left or the request has ended. An error of the system is looked at
+ * after the bytes that came before it: the answer may be whole. */
 static void receive(struct worker *w, struct conn *c)
 {
     for (;;) {
@@ -448,6 +476,8 @@ static void receive(struct worker *w, struct conn *c)
     }
 }
 
+/* The first event of a socket: it is connected, or it failed to. It may already bring more,
+ * which this edge will not report again: a server that closes at once, for example. */
 static void connect_event(struct worker *w, struct conn *c, uint32_t events)
 {
     int number = 0;
@@ -513,6 +543,7 @@ void conn_event(struct worker *w, struct conn *c, uint32_t events)
     }
 }
 
+/* The deadline has passed; the state says which phase took too long. */
 void conn_expire(struct worker *w, struct conn *c)
 {
     static const enum outcome outcomes[] = {

@@ -19,6 +19,7 @@ struct progress {
     uint64_t shown; /* --ab: of the requests completed, how many have been told */
 };
 
+/* A line for each second, on a terminal or with -v. */
 static void show_second(void *baton, const struct run_progress *p)
 {
     char where[32] = "warm-up";
@@ -45,6 +46,7 @@ static void show_tenths(void *baton, const struct run_progress *p)
     }
 }
 
+/* Prints why and returns the exit code. */
 static int fail(int code, const char *message)
 {
     fprintf(stderr, "httpdrive: %s\n", message);
@@ -100,6 +102,7 @@ static bool write_reports(const struct result *r, const struct options *o)
     return fflush(stdout) == 0 && fine;
 }
 
+/* Everything that was asked for, and the exit code that goes with it. */
 static int report(const struct result *r)
 {
     const struct error_count *e = &r->stats.errors[0];
@@ -125,6 +128,7 @@ static void show_exchange(const struct plan *p, const struct result *r)
                 r->first_status, r->head);
 }
 
+/* httpdrive URL */
 static int run(const struct options *o)
 {
     struct progress state = {o, 0};
@@ -173,6 +177,7 @@ static bool write_comparison(const struct compare_report *r, const struct option
     return fflush(stdout) == 0 && fine;
 }
 
+/* httpdrive compare A=... B=... */
 static int compare(const struct options *o)
 {
     struct compare_report *r = calloc(1, sizeof(*r));
@@ -195,6 +200,7 @@ static int compare(const struct options *o)
     return code;
 }
 
+/* httpdrive merge FILE... */
 static int merge(const struct options *o)
 {
     size_t count = o->operands.count, read = 0;

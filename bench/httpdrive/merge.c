@@ -28,6 +28,7 @@ refuse(const struct refusal *e, const char *format, ...)
     return false;
 }
 
+/* Both may be missing. */
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -57,6 +58,7 @@ static const char *difference(const struct plan *a, const struct plan *b)
     return x->segments != y->segments ? "the number of parts" : NULL;
 }
 
+/* All parts against the first, and no part twice. */
 static bool check_parts(const struct stored *parts, size_t count, const struct refusal *e)
 {
     for (size_t i = 0; i < count; i++) {
@@ -102,6 +104,7 @@ static bool check_window(const struct stored *parts, size_t count, double *begin
     return true;
 }
 
+/* The worst of all: one machine at its limit makes the sum doubtful. */
 static void add_health(struct result *sum, const struct result *r)
 {
     sum->cpu_seconds += r->cpu_seconds;
@@ -114,6 +117,7 @@ static void add_health(struct result *sum, const struct result *r)
         memcpy(sum->ended_by, r->ended_by, sizeof(sum->ended_by));
 }
 
+/* Every machine stays visible beside the sum. */
 static void describe_part(struct part_report *p, const struct stored *s)
 {
     const struct result *r = &s->result;
@@ -141,6 +145,7 @@ static void whole_plan(struct plan *whole, const struct stored *parts, size_t co
     whole->options.segments = 1;
 }
 
+/* Counters and buckets; the texts are those of the first part that has an answer. */
 static bool add_parts(struct result *sum, const struct stored *parts, size_t count)
 {
     sum->parts = calloc(count, sizeof(*sum->parts));

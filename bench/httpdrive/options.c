@@ -32,6 +32,7 @@ void options_init(struct options *o)
     o->rounds = 12;
 }
 
+/* What is wrong, for the caller to print. Always false. */
 static bool __attribute__((format(printf, 2, 3)))
 complain(struct parser *p, const char *format, ...)
 {
@@ -109,6 +110,7 @@ bool options_count(const char *text, uint64_t *out)
     return true;
 }
 
+/* "2s", "1000r" or "auto". */
 static bool read_warmup(struct options *o, const char *text)
 {
     size_t digits = strspn(text, "0123456789");
@@ -124,6 +126,7 @@ static bool read_warmup(struct options *o, const char *text)
     return options_time(text, &o->warmup_time);
 }
 
+/* "0/4", or "auto" for what a launcher says. */
 static bool read_segment(struct options *o, const char *text)
 {
     unsigned long long part, parts;
@@ -140,6 +143,7 @@ static bool read_segment(struct options *o, const char *text)
     return parts >= 1 && parts <= 100000 && part < parts;
 }
 
+/* A value that is kept as it was written. It is not copied: argv lives as long as the process. */
 static bool store_text(struct parser *p, const struct option_row *row, const char *option,
                        const char *value)
 {
@@ -158,6 +162,7 @@ static bool store_text(struct parser *p, const struct option_row *row, const cha
     return true;
 }
 
+/* A value with a range. memcpy: the field's type is known by the row alone. */
 static bool store_number(struct parser *p, const struct option_row *row, const char *option,
                          const char *value)
 {
@@ -184,6 +189,7 @@ static bool store_number(struct parser *p, const struct option_row *row, const c
     return true;
 }
 
+/* Puts a value where its row says. */
 static bool store(struct parser *p, const struct option_row *row, const char *option,
                   const char *value)
 {
@@ -217,6 +223,7 @@ static bool store(struct parser *p, const struct option_row *row, const char *op
     return true;
 }
 
+/* The value of an option stands in the next word. */
 static bool next_argument(struct parser *p, const struct option_row *row, const char *option,
                           const char **value)
 {
@@ -226,6 +233,7 @@ static bool next_argument(struct parser *p, const struct option_row *row, const 
     return true;
 }
 
+/* "--rate=5" or "--rate 5". */
 static bool long_option(struct parser *p, const char *text)
 {
     const char *equals = strchr(text, '='), *value = NULL;
@@ -248,6 +256,7 @@ static bool long_option(struct parser *p, const char *text)
     return complain(p, "%s is not an option; --help lists all", option);
 }
 
+/* NULL when no option has that letter. */
 static const struct option_row *row_of_letter(char letter)
 {
     for (const struct option_row *row = option_table; row->help; row++) {
@@ -341,6 +350,7 @@ static const char *command_option(const struct options *o, const char *text)
     return o->command == COMMAND_COMPARE && strcmp(text, "-r") == 0 ? "--rounds" : text;
 }
 
+/* A command is a first word without a dash; a URL is never one of them. */
 static void take_command(struct parser *p)
 {
     const char *word = p->count ? p->arguments[0] : "";
@@ -354,6 +364,7 @@ static void take_command(struct parser *p)
     }
 }
 
+/* A URL, a file, or NAME=..., as the command will say. */
 static bool take_operand(struct parser *p, const char *text)
 {
     struct text_list *list = &p->options->operands;

@@ -16,6 +16,7 @@ static void live_add(_Atomic uint64_t *counter, uint64_t n)
                           memory_order_relaxed);
 }
 
+/* Counts a request as begun and chooses what it asks for. */
 void record_start(struct worker *w, struct conn *c)
 {
     const struct plan *p = w->plan;
@@ -45,6 +46,7 @@ static struct stats *phase_stats(struct worker *w)
     return w->phase == PHASE_WARMUP ? &w->warmup : &w->measured;
 }
 
+/* A TCP connection stands. */
 void record_opened(struct worker *w)
 {
     struct run *run = w->run;
@@ -57,12 +59,14 @@ void record_opened(struct worker *w)
         atomic_store(&run->ever_connected, true);
 }
 
+/* What is known of a connection only when it is over. */
 static void connection_ends(struct stats *s, const struct conn *c)
 {
     hist_record(s->per_connection, c->served);
     s->connections_unanswered += c->served == 0;
 }
 
+/* Whoever closed it. */
 void record_closed(struct worker *w, struct conn *c)
 {
     phase_stats(w)->connections_closed++;
@@ -90,6 +94,7 @@ void record_second(struct worker *w)
         s->seconds[i].connections = connections;
 }
 
+/* The response time, in all the places that keep it. One look-up each: a histogram costs 4 ns. */
 static void record_time(struct worker *w, struct conn *c, nsec response)
 {
     struct stats *s = c->stats;
@@ -103,6 +108,7 @@ static void record_time(struct worker *w, struct conn *c, nsec response)
         atomic_store_explicit(&w->live.slowest, response, memory_order_relaxed);
 }
 
+/* A whole answer, whatever it says. */
 static void record_answer(struct worker *w, struct conn *c, enum outcome o)
 {
     struct stats *s = c->stats;
@@ -127,6 +133,7 @@ static void record_answer(struct worker *w, struct conn *c, enum outcome o)
     atomic_store_explicit(&w->run->last_answer, w->now, memory_order_relaxed);
 }
 
+/* The claimed first answer is over. If it broke off, the next one to come will be the first. */
 static void settle_first(struct worker *w, struct conn *c, bool answered)
 {
     struct first_answer *first = &w->run->first;
@@ -160,6 +167,7 @@ static void record_progress(struct worker *w, struct conn *c, enum outcome o)
         atomic_fetch_add(&w->run->warmed, 1);
 }
 
+/* The one place where requests end: every path through conn.c comes here once for each request. */
 void record_end(struct worker *w, struct conn *c, enum outcome o, int number, const char *reason)
 {
     struct stats *s = c->stats;
@@ -181,6 +189,7 @@ void record_end(struct worker *w, struct conn *c, enum outcome o, int number, co
         settle_first(w, c, outcome_answered(o));
 }
 
+/* The run is over and this request has no outcome. */
 void record_in_flight(struct worker *w, struct conn *c)
 {
     nsec age = w->now - c->begun;
@@ -202,6 +211,7 @@ void record_first_byte(struct worker *w, struct conn *c)
     hist_record(c->stats->times[TIME_LATENESS], w->now - w->woken);
 }
 
+/* For -v 2. What does not fit is left out line by line. */
 static void keep_head(struct first_answer *first, const char *name, size_t name_length,
                       const char *value, size_t value_length)
 {
@@ -233,6 +243,7 @@ void record_header(void *baton, const char *name, size_t name_length, const char
     }
 }
 
+/* --verify: looks at the body as it passes, so that none is ever kept. */
 void record_body(void *baton, const char *bytes, size_t n)
 {
     struct worker *w = baton;
@@ -264,6 +275,7 @@ static uint64_t body_key(const struct conn *c)
     return key ? key : 1;
 }
 
+/* Framing is right when this is called; the answer's content may still not be. */
 enum outcome record_judge(struct worker *w, struct conn *c)
 {
     const struct plan *p = w->plan;

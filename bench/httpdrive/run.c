@@ -59,6 +59,7 @@ static bool check_descriptors(const struct plan *p, char *error, size_t size)
     return false;
 }
 
+/* Seconds since 1970, for dates only: durations come from the monotonic clock. */
 static double epoch_now(void)
 {
     return (double)clock_read(CLOCK_REALTIME) / 1e9;
@@ -76,6 +77,7 @@ static nsec planned_start(const struct options *o, nsec began)
     return began + o->warmup_time;
 }
 
+/* Ends the run early. The threads see the time when they wake, and drain as after -t. */
 static void stop_workers(struct watch *w, const char *reason)
 {
     if (w->ended)
@@ -88,6 +90,7 @@ static void stop_workers(struct watch *w, const char *reason)
         eventfd_write(w->run.workers[i].wake_fd, 1);
 }
 
+/* The machine and the server as they are when the measurement begins. */
 static void begin_samples(struct watch *w)
 {
     w->started = true;
@@ -96,6 +99,7 @@ static void begin_samples(struct watch *w)
         health_tree(&w->result->tree_before, w->result->tree_pid, false);
 }
 
+/* Adds what the threads show. They write without locks: the sum may be a few requests old. */
 static void read_live(const struct run *run, struct run_progress *p)
 {
     memset(p, 0, sizeof(*p));
@@ -128,6 +132,7 @@ static void check_server(struct watch *w, const struct run_progress *p, nsec now
     }
 }
 
+/* Once a second: tell the observer what happened since the last time. */
 static void tick(struct watch *w, nsec now)
 {
     struct run_progress p;
@@ -152,6 +157,8 @@ static void tick(struct watch *w, nsec now)
     w->next_tick += NSEC_PER_SEC;
 }
 
+/* SIGINT and SIGTERM are blocked in all threads and arrive here as data, so that the report is
+ * printed by the ordinary path and not from within a signal handler. */
 static void read_signal(struct watch *w)
 {
     struct signalfd_siginfo info;
@@ -190,6 +197,7 @@ static void watch_workers(struct watch *w)
     }
 }
 
+/* CPU and delays until no more requests began: waiting for the last answers is no idleness. */
 static void report_threads(struct result *r, const struct run *run, double *cpu)
 {
     uint64_t waits = 0;
@@ -217,6 +225,8 @@ static void report_threads(struct result *r, const struct run *run, double *cpu)
                                : 0;
 }
 
+/* How far the wall clock may be off, says the kernel; merging lays the seconds of several
+ * machines beside each other. Negative: nobody keeps it right. */
 static double synchronised_within(void)
 {
     struct timex t = {0};
@@ -249,6 +259,7 @@ static void report_times(struct result *r, const struct run *run, nsec ended)
     r->clock_error = synchronised_within();
 }
 
+/* Idle and stolen CPU time of all processors together. */
 static void report_machine(struct result *r, const struct health_sample *before)
 {
     struct health_sample after;
@@ -263,6 +274,7 @@ static void report_machine(struct result *r, const struct health_sample *before)
     }
 }
 
+/* The only time that one thread reads what another has counted: all have been joined. */
 static bool merge_workers(struct result *r, const struct run *run)
 {
     bool whole = true;
@@ -274,6 +286,7 @@ static bool merge_workers(struct result *r, const struct run *run)
     return whole && !r->stats.series.lost;
 }
 
+/* From the threads' counters to the result. */
 static bool collect(struct watch *w, nsec ended, char *error, size_t size)
 {
     struct result *r = w->result;
@@ -305,6 +318,7 @@ static bool collect(struct watch *w, nsec ended, char *error, size_t size)
     return true;
 }
 
+/* After the threads have been joined. */
 static void free_workers(struct run *run)
 {
     for (unsigned i = 0; i < run->worker_count; i++) {
@@ -320,6 +334,7 @@ static void free_workers(struct run *run)
     close(run->main_fd);
 }
 
+/* Starts the threads, which set themselves up and then wait at the barrier. */
 static bool make_workers(struct run *run, char *error, size_t size)
 {
     unsigned n = (unsigned)run->plan->options.threads;

@@ -11,6 +11,7 @@
 
 #define FORMAT 1
 
+/* Seconds in the file, nanoseconds here. Nonsense becomes 0. */
 static nsec get_time(const struct json_node *parent, const char *key)
 {
     double seconds = json_get_number(parent, key, 0);
@@ -18,6 +19,7 @@ static nsec get_time(const struct json_node *parent, const char *key)
     return seconds > 0 && seconds < 9e9 ? (nsec)(seconds * 1e9) : 0;
 }
 
+/* For fields that are arrays. Other texts stay in the document. */
 static void copy_text(char *out, size_t size, const struct json_node *parent, const char *key)
 {
     const char *text = json_get_text(parent, key);
@@ -25,6 +27,7 @@ static void copy_text(char *out, size_t size, const struct json_node *parent, co
     snprintf(out, size, "%s", text ? text : "");
 }
 
+/* Of the options, those that reports show and merging compares. */
 static void read_options(struct options *o, const struct json_node *node)
 {
     options_init(o);
@@ -52,6 +55,7 @@ static void read_options(struct options *o, const struct json_node *node)
     o->segments = json_get_count(node, "segments");
 }
 
+/* As much of a plan as the reports read. The paths are copies: plan_free() frees them. */
 static bool read_plan(struct stored *s, const struct json_node *root)
 {
     const struct json_node *target = json_member(root, "target");
@@ -111,6 +115,7 @@ static bool read_histogram(struct hist *h, const struct json_node *node)
     return read_buckets(json_member(node, "buckets"), h->buckets, HIST_BUCKETS);
 }
 
+/* The buckets have to ascend: merging relies on it. */
 static bool read_second(struct second *s, const struct json_node *node)
 {
     const struct json_node *list = json_member(node, "buckets");
@@ -138,6 +143,7 @@ static bool read_second(struct second *s, const struct json_node *node)
     return true;
 }
 
+/* The list is as long as the run was, in seconds. */
 static bool read_series(struct series *s, const struct json_node *node)
 {
     const struct json_node *list = json_member(node, "seconds");
@@ -151,6 +157,7 @@ static bool read_series(struct series *s, const struct json_node *node)
     return true;
 }
 
+/* Names that this version does not know are left out, and the conservation law will tell. */
 static void read_outcomes(struct stats *s, const struct json_node *root)
 {
     const struct json_node *status = json_member(root, "status");
@@ -174,6 +181,7 @@ static int errno_of(const char *name)
     return 0;
 }
 
+/* Reasons without an errno keep pointing into the document. */
 static void read_errors(struct stats *s, const struct json_node *root)
 {
     const struct json_node *errors = json_member(root, "errors");
@@ -190,6 +198,7 @@ static void read_errors(struct stats *s, const struct json_node *root)
     s->errors_unlisted = json_get_count(root, "errors_unlisted");
 }
 
+/* What the report calls by the same names. */
 static void read_counters(struct stats *s, const struct json_node *root)
 {
     const struct json_node *requests = json_member(root, "requests");
@@ -220,6 +229,7 @@ static void read_counters(struct stats *s, const struct json_node *root)
     s->unsent = json_get_count(loop, "unsent");
 }
 
+/* The last check is the conservation law: a file that breaks it was not written by this program. */
 static bool read_stats(struct stats *s, const struct json_node *root)
 {
     const struct json_node *histograms = json_member(root, "histograms");
@@ -238,6 +248,7 @@ static bool read_stats(struct stats *s, const struct json_node *root)
     return fine && read_series(&s->series, json_member(root, "series")) && stats_conserved(s);
 }
 
+/* What stands beside the counters. */
 static void read_result(struct result *r, const struct json_node *root)
 {
     const struct json_node *client = json_member(root, "client");
@@ -271,6 +282,7 @@ static void read_result(struct result *r, const struct json_node *root)
     }
 }
 
+/* From the tree to plan and result. */
 static bool interpret(struct stored *s, char *error, size_t error_size)
 {
     const struct json_node *root = s->document.root;

@@ -21,6 +21,7 @@
 #define AUTO_LEAST NSEC_PER_SEC
 #define AUTO_MOST  (10 * NSEC_PER_SEC)
 
+/* Insertion from the end: deadlines and back-offs are nearly always later than all before them. */
 void list_insert(struct conn_list *list, struct conn *c, nsec when)
 {
     struct conn *before = list->last;
@@ -96,6 +97,7 @@ static bool take_quota(struct worker *w)
     return true;
 }
 
+/* May a request begin now? Takes it off the budget if so. */
 static bool may_begin(struct worker *w)
 {
     if (w->phase == PHASE_DRAIN || w->now >= w->stop)
@@ -109,11 +111,14 @@ void worker_rest(struct worker *w, struct conn *c)
     list_insert(c->fd >= 0 ? &w->idle : &w->unopened, c, 0);
 }
 
+/* Puts a connection aside until the delay has passed. */
 static void park(struct worker *w, struct conn *c, nsec delay)
 {
     list_insert(&w->parked, c, w->now + delay);
 }
 
+/* What a connection does when its request has ended; see the file's head for the two kinds of
+ * load. */
 void worker_next(struct worker *w, struct conn *c)
 {
     if (c->fd < 0 && c->backoff) {
@@ -177,6 +182,8 @@ static void dispatch(struct worker *w)
     }
 }
 
+/* The plan of this thread within the load of all threads of all machines: part i of segments x
+ * threads, dealt like cards, so that the union is the plan of one. */
 static void begin_pace(struct worker *w, uint64_t limit)
 {
     const struct options *o = &w->plan->options;
@@ -187,6 +194,8 @@ static void begin_pace(struct worker *w, uint64_t limit)
                   limit, o->seed);
 }
 
+/* From here on everything is counted. Requests that are under way belong to the warm-up until
+ * they end; connections are carried over. */
 static void enter_measure(struct worker *w)
 {
     nsec duration = w->plan->options.duration;
@@ -201,6 +210,7 @@ static void enter_measure(struct worker *w)
     health_thread(&w->health.before);
 }
 
+/* No request begins any more; those under way are waited for. */
 static void enter_drain(struct worker *w)
 {
     w->phase = PHASE_DRAIN;
@@ -231,6 +241,8 @@ static void check_warmup(struct worker *w)
         run_wake(run);
 }
 
+/* Moves on to the next phase when it is due. Looked at once each turn, so a phase begins late by
+ * one turn at most. */
 static void advance_phase(struct worker *w)
 {
     nsec stop = atomic_load_explicit(&w->run->stop, memory_order_relaxed);
@@ -277,6 +289,8 @@ static nsec next_time(const struct worker *w)
     return next;
 }
 
+/* Sleeps until an event or the next time something is due. The closed loop does not need the
+ * exact time, and saves a look at the clock. */
 static int wait_for_events(struct worker *w, struct epoll_event *events)
 {
     nsec next = next_time(w), now = open_loop(w) ? clock_now() : w->now, delay;
@@ -297,6 +311,8 @@ static int wait_for_events(struct worker *w, struct epoll_event *events)
     return n;
 }
 
+/* Ends the requests whose deadline has passed. All deadlines are equally long, so the list is in
+ * order and its head is the next one. */
 static void expire(struct worker *w)
 {
     struct conn *c;
@@ -305,6 +321,7 @@ static void expire(struct worker *w)
         conn_expire(w, c);
 }
 
+/* One turn: wait, handle the events, then do what the clock says. */
 static void loop(struct worker *w)
 {
     struct epoll_event events[EVENTS];
@@ -356,6 +373,7 @@ static void settle(struct worker *w)
     series_close(&s->series);
 }
 
+/* Everything a thread needs, made by the thread itself so that its memory lies near its CPU. */
 static bool set_up(struct worker *w)
 {
     const struct options *o = &w->plan->options;
