@@ -107,6 +107,12 @@ class TestAttributes(PyServer):
             "setattr(req, 'content_type', None) or (req.content_type, req._content_type_set)": "(None, 0)",
             "setattr(req, 'status_line', '404 Gone fishing') or req.status": "404", "setattr(req, 'status', 200)": "None",
             "setattr(req, 'status_line', None) or req.status_line": "None", "setattr(req, 'mine', [1]) or req.mine": "[1]",
+            "setattr(req, 'finfo', apache.stat('/tmp', apache.APR_FINFO_NORM)) or req.finfo.filetype == apache.APR_DIR": "True",
+            "req.finfo == apache.stat('/tmp', apache.APR_FINFO_NORM)": "True",
+            "setattr(req, 'finfo', apache.stat('/not/there', apache.APR_FINFO_NORM)) or req.finfo.filetype": "0",
+            "setattr(req, 'finfo', (1,) * 13)": "TypeError: req.finfo must be what apache.stat gives, not tuple",
+            "setattr(req, 'finfo', type(req.finfo)(['x'] * 13))": "TypeError: 'str' object cannot be interpreted as an integer",
+            "setattr(req, 'finfo', type(req.finfo)([2 ** 62] * 10 + [None, None, 1]))": "ValueError: req.finfo: atime is no time",
             "sorted(req.__dict__)": "['mine']", "delattr(req, 'mine') or hasattr(req, 'mine')": "False",
         }
         assert dict(zip(expected, script.ask(*expected))) == expected
@@ -149,7 +155,7 @@ class TestAttributes(PyServer):
             "req.connection.client_ip": "'127.0.0.1'", "req.connection.remote_ip": "'127.0.0.1'",
             "req.connection.client_addr[0]": "'127.0.0.1'", "req.connection.local_addr": "('127.0.0.1', %s)" % port,
             "req.connection.aborted": "0", "req.connection.keepalives": "0", "req.connection.base_server.is_virtual": "0",
-            "req.connection.notes": "{}", "type(req.connection.id)": "<class 'int'>",
+            "req.connection.notes": "{}", "req.connection.hlist": "None", "type(req.connection.id)": "<class 'int'>",
             "setattr(req.connection, 'keepalive', apache.AP_CONN_CLOSE) or req.connection.keepalive": "1",
             "req.server.timeout > 0": "True", "req.server.limit_req_line": "8190", "req.server.names": "()",
             "req.server.keep_alive in (0, 1)": "True", "req.server.next": "None", "req.server.my_generation": "0",

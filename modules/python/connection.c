@@ -127,6 +127,14 @@ static PyObject *get_notes(PyObject *op, const void *at)
                         PP_TEXT_ANY);
 }
 
+/* Handlers of connections have a list, those of requests don't. */
+static PyObject *get_hlist(PyObject *op, const void *at)
+{
+    (void)op;
+    (void)at;
+    Py_RETURN_NONE;
+}
+
 static PyObject *get_id(PyObject *op, const void *at)
 {
     (void)op;
@@ -187,6 +195,7 @@ static PyGetSetDef connection_fields[] = {
              "apache.AP_CONN_*"),
     FIND(double_reverse, get_double_reverse, "result of a double reverse lookup"),
     READ(keepalives, pp_get_int, "requests served on this connection before"),
+    FIND(hlist, get_hlist, "None"),
     READ(id, get_id, "number, unique among the connections of this moment"),
     READ(notes, get_notes, "table of notes between modules"),
     {NULL, NULL, NULL, NULL, NULL}};

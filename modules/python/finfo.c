@@ -73,3 +73,68 @@ PyObject *pp_finfo_new(PyTypeObject *type, const apr_finfo_t *finfo)
     }
     return self;
 }
+
+/* Borrowed. */
+static PyObject *element(PyObject *value, int place)
+{
+    return PyStructSequence_GetItem(value, place);
+}
+
+/* The number at `place`; 0 for None. An exception is set when it is neither or does not fit. */
+static long long number_at(PyObject *value, int place)
+{
+    PyObject *item = element(value, place);
+
+    return item == Py_None ? 0 : PyLong_AsLongLong(item);
+}
+
+/* As number_at, of seconds that fit an apr_time_t. */
+static apr_time_t time_at(PyObject *value, int place)
+{
+    const long long most = APR_INT64_MAX / APR_USEC_PER_SEC;
+    long long seconds = number_at(value, place);
+
+    if (seconds >= -most && seconds <= most)
+        return apr_time_from_sec(seconds);
+    PyErr_Format(PyExc_ValueError, "req.finfo: %s is no time", finfo_fields[place].name);
+    return 0;
+}
+
+/* 0, or -1. A text or None. */
+static int text_at(PyObject *value, int place, apr_pool_t *pool, const char **text)
+{
+    PyObject *item = element(value, place);
+
+    *text =
+        item == Py_None ? NULL : pp_text_copy(pool, item, PP_TEXT_ANY, finfo_fields[place].name);
+    return item == Py_None || *text ? 0 : -1;
+}
+
+int pp_finfo_read(PyTypeObject *type, PyObject *value, apr_pool_t *pool, apr_finfo_t *finfo)
+{
+    apr_finfo_t new = {0};
+
+    if (Py_TYPE(value) != type) {
+        PyErr_Format(PyExc_TypeError, "req.finfo must be what apache.stat gives, not %.100s",
+                     Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    new.pool = pool;
+    new.protection = (apr_fileperms_t)number_at(value, 0);
+    new.inode = (apr_ino_t)number_at(value, 1);
+    new.device = (apr_dev_t)number_at(value, 2);
+    new.nlink = (apr_int32_t)number_at(value, 3);
+    new.user = (apr_uid_t)number_at(value, 4);
+    new.group = (apr_gid_t)number_at(value, 5);
+    new.size = (apr_off_t)number_at(value, 6);
+    new.atime = time_at(value, 7);
+    new.mtime = time_at(value, 8);
+    new.ctime = time_at(value, 9);
+    new.filetype = (apr_filetype_e)number_at(value, 12);
+    new.valid = (apr_int32_t)number_at(value, 13);
+    if (PyErr_Occurred() || text_at(value, 10, pool, &new.fname) != 0 ||
+        text_at(value, 11, pool, &new.name) != 0)
+        return -1;
+    *finfo = new;
+    return 0;
+}

@@ -110,6 +110,21 @@ static int run_cleanup(PyObject *entry)
     return result ? 0 : -1;
 }
 
+/* Owned reference: the list of (callable, data) so far, or NULL. */
+static PyObject *take_cleanups(pp_request *self)
+{
+    PyObject *cleanups = NULL;
+
+    if (pp_request_enter(self)) {
+        cleanups = self->cleanups;
+        self->cleanups = NULL;
+        pp_request_leave(self);
+    } else {
+        PyErr_Clear();
+    }
+    return cleanups;
+}
+
 /* Run with the guard open: cleanups use req as handlers do. */
 void pp_request_run_cleanups(PyObject *op, void (*report)(pp_call *call))
 {
@@ -117,10 +132,9 @@ void pp_request_run_cleanups(PyObject *op, void (*report)(pp_call *call))
     PyObject *cleanups;
 
     /* A cleanup may register another one. */
-    while ((cleanups = self->cleanups) != NULL) {
+    while ((cleanups = take_cleanups(self)) != NULL) {
         Py_ssize_t i;
 
-        self->cleanups = NULL;
         for (i = PyList_GET_SIZE(cleanups); i-- > 0;) {
             if (run_cleanup(PyList_GET_ITEM(cleanups, i)) != 0)
                 report(self->call);

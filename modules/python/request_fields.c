@@ -213,6 +213,15 @@ static PyObject *get_finfo(PyObject *op, const void *at)
     return pp_finfo_new(pp_state_of(((pp_request *)op)->call->module)->finfo_type, at);
 }
 
+/* So that a handler that changes filename can say what is there now: apache.stat gives it. */
+static int set_finfo(PyObject *op, void *at, PyObject *value, const pp_field *field)
+{
+    pp_request *self = (pp_request *)op;
+
+    (void)field;
+    return pp_finfo_read(pp_state_of(self->call->module)->finfo_type, value, self->r->pool, at);
+}
+
 /* The three ways to other requests; each gives a new reference, or None. */
 static PyObject *get_main(PyObject *op, const void *at)
 {
@@ -372,7 +381,8 @@ PyGetSetDef pp_request_fields[] = {
     /* the response */
     WRITE(content_type, pp_get_text, set_content_type, "the response's Content-Type, or None"),
     FIND(_content_type_set, get_content_type_set, "1: a script set content_type"),
-    READ(finfo, get_finfo, "tuple of what is known of the file, indexed by apache.FINFO_*"),
+    WRITE(finfo, get_finfo, set_finfo,
+          "tuple of what is known of the file, indexed by apache.FINFO_*"),
     READ(content_encoding, pp_get_text, "the response's Content-Encoding, or None"),
     READ(content_languages, pp_get_strings, "tuple of languages"),
     READ(vlist_validator, pp_get_text, "validator of a negotiated resource, or None"),

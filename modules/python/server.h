@@ -22,6 +22,9 @@ PyObject *pp_connection_new(PyTypeObject *type, conn_rec *c, pp_guard *guard, Py
 /* New reference: a tuple with names, its elements at apache.FINFO_*. */
 PyObject *pp_finfo_new(PyTypeObject *type, const apr_finfo_t *finfo);
 
+/* 0, or -1 with an exception: fills `finfo` from such an object; texts are copied to `pool`. */
+int pp_finfo_read(PyTypeObject *type, PyObject *value, apr_pool_t *pool, apr_finfo_t *finfo);
+
 /* New reference: a tuple with names. */
 PyObject *pp_hlist_new(PyTypeObject *type, const pp_call *call);
 
