@@ -96,7 +96,8 @@ static apr_time_t time_at(PyObject *value, int place)
 
     if (seconds >= -most && seconds <= most)
         return apr_time_from_sec(seconds);
-    PyErr_Format(PyExc_ValueError, "req.finfo: %s is no time", finfo_fields[place].name);
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "req.finfo: %s is no time", finfo_fields[place].name);
     return 0;
 }
 
