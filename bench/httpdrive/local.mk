@@ -26,6 +26,17 @@ httpdrive_SOURCES = %D%/main.c
 httpdrive_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(SSL_CFLAGS) $(ZLIB_CFLAGS)
 httpdrive_LDADD = %D%/libhttpdrive.la $(SSL_LIBS) $(ZLIB_LIBS) -lm -lpthread
 dist_man_MANS += %D%/httpdrive.1
+
+# bash completion, printed from the table of options; bash looks for a file of the program's name
+noinst_PROGRAMS += %D%/make_completion
+%C%_make_completion_SOURCES = %D%/make_completion.c
+%C%_make_completion_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+%C%_make_completion_LDADD = %D%/libhttpdrive.la -lm
+completiondir = $(datadir)/bash-completion/completions
+nodist_completion_DATA = %D%/completion/httpdrive
+%D%/completion/httpdrive: %D%/make_completion
+	$(AM_V_GEN)$(MKDIR_P) %D%/completion && %D%/make_completion >$@.tmp && mv $@.tmp $@
+CLEANFILES += %D%/completion/httpdrive
 EXTRA_DIST += %D%/page.html docs/httpdrive.md docs/httpdrive-json.md tests/badserver.py
 
 # make bench-peers PEERS_FLAGS="--rounds 12": client CPU per request beside wrk, ab, h2load
