@@ -28,7 +28,7 @@ mod_pypool_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -export-symbols-reg
 mod_pypool_la_LIBADD = modules/common/libcommon.la $(PYTHON_LIBS)
 
 # Found by the module through its own path, so a staged or moved installation works.
-pypool_packages = %D%/mod_python/__init__.py %D%/mod_python/apache.py %D%/mod_python/util.py \
+pypool_packages = %D%/mod_python/__init__.py %D%/mod_python/apache.py %D%/mod_python/util.py %D%/mod_python/Cookie.py \
   %D%/mod_python/_failure.py %D%/mod_python/_loader.py %D%/mod_python/_setup.py
 pypooldir = $(moduledir)/pypool/mod_python
 dist_pypool_DATA = $(pypool_packages)

