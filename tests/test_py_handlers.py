@@ -124,6 +124,43 @@ class TestHandlers:
         assert get(server, "/files.txt").text == "text\n"
 
 
+class TestMerging:
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = "PythonPath \"['{docroot}'] + sys.path\"\nPythonOption a 1\nPythonOption b 1\nPythonOption c 1\n" + \
+        location("/a", "PythonHandler settings", "PythonOption b 2", "PythonOption c", "PythonOption d 4",
+                 "PythonDebug On") + \
+        location("/a/b", "PythonOption c 3", "PythonOption a", "PythonDebug Off", "PythonInterpreter x") + """
+        <Directory {docroot}/one>
+            PythonHandler settings
+            PythonOption b dir
+        </Directory>
+        <Files last>
+            PythonOption b file
+        </Files>
+        <Location /one/sub>
+            SetHandler mod_python
+            PythonOption d location
+        </Location>
+        <Location /one>
+            SetHandler mod_python
+        </Location>
+        """
+
+    @pytest.mark.parametrize("path,options,directives", [
+        ("/a", {"a": "1", "b": "2", "d": "4"}, {"PythonDebug": "1"}),
+        ("/a/b", {"b": "2", "c": "3", "d": "4"}, {"PythonDebug": "0", "PythonInterpreter": "x"}),
+        ("/one/x", {"a": "1", "b": "dir", "c": "1"}, {}),
+        ("/one/last", {"a": "1", "b": "file", "c": "1"}, {}),
+        ("/one/sub", {"a": "1", "b": "dir", "c": "1", "d": "location"}, {})])
+    def test_inner_sections_win(self, server, path, options, directives):
+        answer = get(server, path)
+        assert answer.status == 200
+        got_options, got_directives = eval(answer.text)
+        got_directives.pop("PythonPath")
+        assert (got_options, got_directives) == (options, directives)
+
+
 class TestConfiguration:
     @pytest.mark.parametrize("line,message", [
         ("PythonHandler", "a module is missing"),

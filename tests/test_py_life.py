@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How Python starts and ends in a child, and what scripts can't do to the server."""
 import time
+import venv
 
 import pytest
 
@@ -10,7 +11,7 @@ from harness.httpd import Sizes, has_module, load_module
 from test_py_handlers import location
 from test_py_interpreters import PATH
 
-NAMES = ("handler", "fork", "signals", "thread", "at_exit", "at_exit_hangs", "busy", "later", "seen_later")
+NAMES = ("handler", "fork", "signals", "thread", "thread_logs", "at_exit", "at_exit_hangs", "busy", "later", "seen_later")
 CONF = PATH + "".join(location(f"/{name}", f"PythonHandler hazards::{name}") +
                       location(f"/main/{name}", f"PythonHandler hazards::{name}", "PythonGIL main") for name in NAMES)
 
@@ -82,7 +83,7 @@ class TestEnd:
 
     def test_threads_left_over_do_not_hold_the_child(self, make_httpd):
         server = self.server(make_httpd).start()
-        for path in ("/thread", "/thread", "/main/thread"):
+        for path in ("/thread", "/thread", "/main/thread", "/thread_logs", "/main/thread_logs"):
             assert get(server, path) == "left"
         server.stop()  # a child that has to be killed would be an error in the log
 
@@ -138,6 +139,18 @@ class TestStart:
         server.start()
         assert not [line for line in server.error_log() if "PP003" in line]
         assert {get(server, "/x") for _ in range(10)} == {"here b"}
+
+    def test_a_virtual_environment_is_used(self, make_httpd):
+        server = make_httpd(modules=("pypool",), scripts=None, conf="PythonHome {run}/venv\n" + location(
+            "/", "PythonPath \"['{docroot}'] + sys.path\"", "PythonHandler page"))
+        venv.create(server.run / "venv", symlinks=True)
+        (library,) = (server.run / "venv").glob("lib/python3*/site-packages")
+        (library / "only_there.py").write_text("X = 'from the environment'\n")
+        (server.docroot / "page.py").write_text(
+            "import sys\nimport only_there\nfrom mod_python import apache\ndef handler(req):\n"
+            "    req.write(only_there.X + ' ' + sys.prefix)\n    return apache.OK\n")
+        server.start()
+        assert get(server, "/") == f"from the environment {server.run}/venv"
 
     def test_nothing_of_python_is_in_the_parent(self, make_httpd):
         server = make_httpd(modules=("pypool",), scripts="pyscripts", conf=CONF).start()

@@ -10,7 +10,7 @@ from harness.client import fetch
 from test_py_handlers import location
 from test_py_interpreters import PATH, status
 
-NAMES = ("fine", "spin", "stubborn", "nap", "hog", "hog_small", "hog_once", "collect")
+NAMES = ("fine", "spin", "endless_error", "endless_cleanup", "stubborn", "nap", "hog", "hog_small", "hog_once", "collect")
 
 
 def get(server, path):
@@ -51,6 +51,14 @@ class TestTime:
         assert get(server, "/endless") == "fine"
         with server.expect_log("PP011: "):
             assert get(server, "/strict") == 500
+
+    def test_an_error_that_takes_for_ever_to_describe_is_described_without(self, server):
+        with server.expect_log(r"PP010: .*/limits.py:\d+: Endless: <exception str\(\) failed>"):
+            assert get(server, "/endless_error") == 500
+
+    def test_cleanups_are_stopped_too(self, server):
+        with server.expect_log("PP017: .*TimeLimitExceeded"):
+            assert get(server, "/endless_cleanup") == "fine"
 
     def test_nothing_is_left_over_for_the_next_request(self, server):
         with server.expect_log("PP011: ", 3):

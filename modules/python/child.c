@@ -60,19 +60,26 @@ int pp_child_status(request_rec *r, int flags)
     return OK;
 }
 
-/* The end of the child: what handlers registered with atexit runs, in a thread of its own that is
- * waited for SHUTDOWN_SECONDS. Interpreters are not destroyed: a handler, or a thread that one has
- * left behind, may still be inside, and the process ends anyway. */
-typedef struct ending {
+/* The end of the child, in threads of its own, for which it waits SHUTDOWN_SECONDS: what handlers
+ * registered with atexit runs, then Python stands still. Interpreters are not destroyed: a handler,
+ * or a thread that one has left behind, may still be inside, and the process ends anyway. */
+static struct {
     pthread_mutex_t lock;
     pthread_cond_t done;
-    int is_done; /* guarded by lock */
-} ending;
+    int left; /* things to be waited for; guarded by lock */
+} ending = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1};
 
-static ending end_state = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+static void add_left(int number)
+{
+    pthread_mutex_lock(&ending.lock);
+    ending.left += number;
+    if (!ending.left)
+        pthread_cond_signal(&ending.done);
+    pthread_mutex_unlock(&ending.lock);
+}
 
 /* In the thread of end_all, which gets a state of its own in each interpreter. */
-static void end_interpreter(pp_interp *interp, void *unused)
+static void run_exit_functions(pp_interp *interp, void *unused)
 {
     pp_thread *state = pp_thread_of(interp);
     PyObject *done;
@@ -88,15 +95,41 @@ static void end_interpreter(pp_interp *interp, void *unused)
     pp_leave(state);
 }
 
+/* A thread that takes an interpreter's GIL for good, so that no thread left over runs Python code
+ * while exit() takes httpd's memory from under it. */
+static void *freeze(void *interp)
+{
+    pp_thread *state = pp_thread_of(interp);
+
+    if (state)
+        pp_enter(state);
+    add_left(-1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void start_freezing(pp_interp *interp, void *unused)
+{
+    pthread_t thread;
+
+    (void)unused;
+    if (interp->index && !interp->own_gil)
+        return; /* its GIL is that of the main interpreter */
+    add_left(1);
+    if (pthread_create(&thread, NULL, freeze, interp))
+        add_left(-1);
+    else
+        pthread_detach(thread);
+}
+
 static void *end_all(void *unused)
 {
     (void)unused;
-    pp_interp_each(end_interpreter, NULL);
-    pthread_mutex_lock(&end_state.lock);
-    end_state.is_done = 1;
-    pthread_cond_signal(&end_state.done);
-    pthread_mutex_unlock(&end_state.lock);
-    /* The states stay: deleting them would wait for GILs, which a stuck thread may hold. */
+    pp_interp_each(run_exit_functions, NULL);
+    pp_interp_each(start_freezing, NULL);
+    add_left(-1);
+    /* The thread states stay: deleting them would wait for GILs that are taken. */
     for (;;)
         pause();
     return NULL;
@@ -117,15 +150,14 @@ static apr_status_t end_child(void *unused)
     pthread_detach(thread);
     clock_gettime(CLOCK_REALTIME, &deadline);
     deadline.tv_sec += SHUTDOWN_SECONDS;
-    pthread_mutex_lock(&end_state.lock);
-    while (!end_state.is_done &&
-           !pthread_cond_timedwait(&end_state.done, &end_state.lock, &deadline))
+    pthread_mutex_lock(&ending.lock);
+    while (ending.left && !pthread_cond_timedwait(&ending.done, &ending.lock, &deadline))
         ;
-    if (!end_state.is_done)
+    if (ending.left)
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, child.server,
                      "PP104: exit functions of Python code took longer than %d s and were cut off",
                      SHUTDOWN_SECONDS);
-    pthread_mutex_unlock(&end_state.lock);
+    pthread_mutex_unlock(&ending.lock);
     return APR_SUCCESS;
 }
 

@@ -17,6 +17,8 @@
 
 APLOG_USE_MODULE(pypool);
 
+#define REPORT_LIMIT (5 * APR_USEC_PER_SEC)
+
 /* Owned reference: the exception that is set, with its traceback; cleared. */
 static PyObject *take_exception(void)
 {
@@ -187,7 +189,10 @@ static int exception(pp_thread *state, pp_group *group, pp_call *call, int start
     pp_interp *interp = state->interp;
     int status;
 
-    pp_limits_end(state); /* what describes the exception may take its time */
+    /* The call's limit is over: what describes the exception has one of its own, since it runs
+     * code of the script's (__str__). */
+    pp_limits_end(state);
+    pp_limits_begin(state, REPORT_LIMIT);
     if (PyErr_GivenExceptionMatches(error, pp_server_return(interp->apache))) {
         status = server_return(call, error, f);
     } else {
@@ -200,6 +205,7 @@ static int exception(pp_thread *state, pp_group *group, pp_call *call, int start
         }
     }
     Py_DECREF(error);
+    pp_limits_end(state);
     return status;
 }
 
@@ -257,14 +263,18 @@ static void pass_on(pp_call *call, int status, const failure *f)
         (void)pp_request_send(call); /* httpd has logged what went wrong with the client */
 }
 
-/* Cleanups run after the response; without any, it goes out when the interpreter is left. */
-static void finish_call(pp_call *call, PyObject *req, int status, const failure *f)
+/* Cleanups run after the response, with a time limit of their own; without any, the response goes
+ * out when the interpreter is left. */
+static void finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyObject *req,
+                        int status, const failure *f)
 {
     if (((pp_request *)req)->cleanups) {
         Py_BEGIN_ALLOW_THREADS
         pass_on(call, status, f);
         Py_END_ALLOW_THREADS
+        pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
         pp_request_run_cleanups(req, report_cleanup);
+        pp_limits_end(state);
     }
     pp_request_close(req);
     Py_DECREF(req);
@@ -306,7 +316,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     if (req) {
         status = call_handlers(state, group, handlers, conf, call, req, f);
         pp_limits_end(state);
-        finish_call(call, req, status, f);
+        finish_call(state, call, conf, req, status, f);
     } else {
         pp_limits_end(state);
         status = exception(state, group, call, 1, f);

@@ -41,6 +41,18 @@ def thread(req):
     return apache.OK
 
 
+def thread_logs(req):
+    """Leaves threads behind that use the server for ever."""
+    def use():
+        while True:
+            req.server.log_error("busy", apache.APLOG_DEBUG)
+            apache.log_error("busy", apache.APLOG_DEBUG)
+    for _ in range(3):
+        threading.Thread(target=use).start()
+    req.write("left")
+    return apache.OK
+
+
 def at_exit(req):
     atexit.register(lambda: open(req_folder + f"/ended.{os.getpid()}", "w", encoding="utf-8").close())
     req.write("registered")

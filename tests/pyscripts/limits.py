@@ -26,6 +26,21 @@ def stubborn(req):
     return apache.OK
 
 
+class Endless(Exception):
+    def __str__(self):
+        while True:
+            pass
+
+
+def endless_error(req):
+    raise Endless()
+
+
+def endless_cleanup(req):
+    req.register_cleanup(spin, req)
+    return fine(req)
+
+
 def nap(req):
     time.sleep(0.25)
     return fine(req)

@@ -10,7 +10,6 @@ because the interpreter's `__import__` asks Space.rename() first (script.c).
 When a file of a space has changed the whole space is loaded anew, so that old and new classes
 never mix. Requests that are under way finish with the code they began with.
 """
-import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -132,6 +131,7 @@ class Space(_Watched):
             self._watch_module(other)
             return other
         if other is not None or name in _STDLIB:
+            import hashlib  # seldom needed
             digest = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:12]
             full = f'_mp_{digest}_{name}'
             spec = importlib.util.spec_from_file_location(
