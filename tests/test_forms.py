@@ -29,8 +29,6 @@ CASES = [
 
 
 class TestForms:
-    LANGUAGES = ("lua",)
-
     @pytest.mark.parametrize("text, expected", CASES)
     def test_query(self, site, text, expected):
         assert parse(site.get("/form?" + text if text else "/form")) == expected
@@ -66,8 +64,6 @@ def field(name, value):
 
 
 class TestMultipart:
-    LANGUAGES = ("lua",)
-
     @pytest.mark.parametrize("content_type", [
         "multipart/form-data; boundary=XX", 'multipart/form-data; boundary="XX"', "multipart/form-data; Boundary=XX",
         "multipart/form-data; charset=utf-8; boundary=XX", "Multipart/Form-Data; boundary=XX"])

@@ -5,7 +5,9 @@ import threading
 import pytest
 
 from harness import process
+from harness.client import Truncated
 from harness.httpd import MEMORY_FACTOR, Sizes
+from test_harness import wait_until
 
 LUA_LOOPS = ("plain", "catch", "coroutine")
 PYTHON_LOOPS = ("plain", "catch")
@@ -78,3 +80,18 @@ class TestEnd:
             assert site.get("/leave").status == 500
         assert site.get("/hello").body == b"Hello World!"
         assert server.children() == children
+
+    def test_ending_it_with_force_costs_the_child_only(self, server, site_of):
+        """os._exit can't be stopped: what else that child was serving is lost, and httpd makes another."""
+        site = site_of("python")
+        with pytest.raises(Truncated):
+            site.get("/leave?hard")
+        wait_until(lambda: answers(site))
+
+
+def answers(site):
+    """Whether the script is served."""
+    try:
+        return site.get("/hello").body == b"Hello World!"
+    except (OSError, Truncated):
+        return False

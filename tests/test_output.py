@@ -101,6 +101,10 @@ class TestStatus:
         answer = site.get(f"/result?{code}")
         assert answer.status == code and re.search("<h1>.*</h1>", answer.text)
 
+    def test_a_returned_200_is_no_error(self, site):
+        answer = site.get("/result?200")
+        assert (answer.status, answer.body) == (200, b"")
+
     def test_declined_hands_on_to_the_file(self, site):
         assert site.get("/result?-1").body == site.file("/result").read_bytes()
 

@@ -44,6 +44,25 @@ class TestHosts:
             assert site.get("/fields?hostname", headers={"Host": host}).text == f"hostname={host}\n"
 
 
+class TestHostsState:
+    SIZES = Sizes(threads=3, prefork=1)
+    CONF = """
+    <VirtualHost *:{port}>
+        ServerName one.example
+    </VirtualHost>
+    <VirtualHost *:{port}>
+        ServerName two.example
+    </VirtualHost>
+    <IfModule luapool_module>
+        LuaScope server 1 1
+    </IfModule>
+    """
+
+    def test_globals_of_one_host_are_not_seen_in_another(self, site):
+        hosts = ["one.example"] * 3 + ["two.example"] * 2 + ["one.example"]
+        assert [site.get("/count", headers={"Host": host}).text for host in hosts] == ["1", "2", "3", "1", "2", "4"]
+
+
 class TestHtaccess:
     SIZES = SMALL
     CONF = """
@@ -116,6 +135,35 @@ class TestIncludes:
         assert "attempt" not in answer.text and "KeyError" not in answer.text and ".lua:" not in answer.text
         assert site.get("/hello").body == b"Hello World!"
         server.log.allow("mod_include|AH0134|unable to include")
+
+
+class TestIncludesWithOneInterpreter:
+    """A script within a script, where another interpreter than the one in use can't be had."""
+    SIZES = Sizes(threads=3, prefork=1)
+    CONF = load_module("include") + """
+    <Directory "{docroot}">
+        Options +Includes
+        <FilesMatch "^include\\.">
+            SetOutputFilter INCLUDES
+        </FilesMatch>
+    </Directory>
+    <IfModule luapool_module>
+        LuaScope server 1 1
+        LuaPoolWaitTimeout 1s
+    </IfModule>
+    <IfModule pypool_module>
+        PythonInterpreters 1 exclusive
+        PythonPoolWaitTimeout 1s
+    </IfModule>
+    """
+
+    def test_a_script_includes_another(self, site):
+        for _ in range(3):
+            assert site.get("/include?" + site.path("/hello")).body == b"before Hello World! after"
+
+    def test_a_script_includes_itself(self, site):
+        inner = site.path("/include") + "?" + site.path("/hello")
+        assert site.get("/include?" + inner).body == b"before before Hello World! after after"
 
 
 class TestOtherModules:
