@@ -192,13 +192,12 @@ static void attach_searchers(lua_State *L)
 static void attach_names(lua_State *L)
 {
     lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_createtable(L, 0, 2);
+    lua_getmetatable(L, -1); /* facade, names, metatable */
     lua_pushvalue(L, -3);
     lua_setfield(L, -2, "__index");
     lua_pushvalue(L, -3);
     lua_setfield(L, -2, "__newindex");
-    lua_setmetatable(L, -2);
-    lua_pop(L, 1);
+    lua_pop(L, 2);
 }
 
 /* [-1, +0, m] Shows the facade on top wherever scripts and libraries look for it. */
@@ -265,6 +264,8 @@ static void make_names(lua_State *L)
     lp_facade_push_locked(L, LP_FACADE_LOADED);
     copy_pairs(L, top + 2, top + 1);
     lua_settop(L, top + 1);
+    lua_createtable(L, 0, 2);
+    lua_setmetatable(L, -2);
     lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }
 

@@ -30,29 +30,124 @@ static void push_package_field(lua_State *L, const char *name, int type)
     lua_remove(L, -2);
 }
 
-/* [-0, +2, e] Pushes the loader of module `name` (argument 1) and its data. */
+/* Where `name` was found last, with the path it was found on and when: {path, file, time}. */
+enum {
+    FOUND_PATH = 1,
+    FOUND_FILE,
+    FOUND_TIME
+};
+
+/* [-0, +1|+0, -] Pushes the file of module `name`, if it was found on the path at index `path` in
+ * this second. */
+static int push_found(lua_State *L, const char *name, int path)
+{
+    int top = lua_gettop(L);
+
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FOUND));
+    if (lua_getfield(L, -1, name) == LUA_TTABLE) {
+        lua_rawgeti(L, -1, FOUND_PATH);
+        lua_rawgeti(L, -2, FOUND_TIME);
+        if (lua_rawequal(L, -2, path) &&
+            apr_time_sec(now(lp_vm_of(L))) == apr_time_sec((apr_time_t)lua_tointeger(L, -1))) {
+            lua_rawgeti(L, -3, FOUND_FILE);
+            lua_replace(L, top + 1);
+            lua_settop(L, top + 1);
+            return 1;
+        }
+    }
+    lua_settop(L, top);
+    return 0;
+}
+
+/* [-0, +1, e] Pushes the file of module `name` (argument 1) on the path at index 2; or what was
+ * tried, and returns 0. Upvalue: package.searchpath. */
+static int find_file(lua_State *L, const char *name)
+{
+    if (push_found(L, name, 2)) {
+        return 1;
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_call(L, 2, 2);
+    if (lua_isnil(L, -2)) {
+        return 0;
+    }
+    lua_pop(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FOUND));
+    lua_createtable(L, 3, 0); /* file, found, entry */
+    lua_pushvalue(L, 2);
+    lua_rawseti(L, -2, FOUND_PATH);
+    lua_pushvalue(L, -3);
+    lua_rawseti(L, -2, FOUND_FILE);
+    lua_pushinteger(L, now(lp_vm_of(L)));
+    lua_rawseti(L, -2, FOUND_TIME);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+    return 1;
+}
+
+/* [-0, +2|+0, e] The usual case in little time: nobody changed the searchers, and the module is a
+ * Lua file that was found before. */
+static int find_known(lua_State *L, const char *name)
+{
+    const unsigned changed = 1u << LP_FACADE_SEARCHERS | 1u << LP_FACADE_PRELOAD;
+    int path;
+
+    if (lp_vm_of(L)->dirty & changed) {
+        return 0;
+    }
+    push_package_field(L, "path", LUA_TSTRING);
+    path = lua_gettop(L);
+    if (!push_found(L, name, path)) {
+        lua_pop(L, 1);
+        return 0;
+    }
+    lp_script_push_module(L, name, lua_tostring(L, -1), now(lp_vm_of(L)));
+    lua_replace(L, path); /* loader, file */
+    return 1;
+}
+
+/* [-0, +0, v] Raises the error that says what the searchers tried: their answers lie from `first`
+ * to the top. */
+static int not_found(lua_State *L, const char *name, int first)
+{
+    int last = lua_gettop(L);
+
+    lua_pushfstring(L, "module '%s' not found:", name);
+    for (int i = first; i <= last; i++) {
+        if (lua_isstring(L, i)) {
+            lua_pushliteral(L, "\n\t");
+            lua_pushvalue(L, i);
+            lua_concat(L, 3);
+        }
+    }
+    return lua_error(L);
+}
+
+/* [-0, +2, e] Pushes the loader of module `name` (argument 1) and its data. What searchers say that
+ * don't know it stays on the stack below, for the message. */
 static void find_loader(lua_State *L, const char *name)
 {
-    int searchers, tried;
+    int searchers;
 
+    if (find_known(L, name)) {
+        return;
+    }
     push_package_field(L, "searchers", LUA_TTABLE);
     searchers = lua_gettop(L);
-    tried = searchers + 1;
-    lua_pushliteral(L, "");
-    for (int i = 1;; i++) { /* stack: name, loaded, searchers, tried */
+    for (int i = 1;; i++) {
+        luaL_checkstack(L, 8, "too many searchers");
         if (lua_geti(L, searchers, i) == LUA_TNIL) {
-            luaL_error(L, "module '%s' not found:%s", name, lua_tostring(L, tried));
+            lua_pop(L, 1);
+            not_found(L, name, searchers + 1);
         }
         lua_pushvalue(L, 1);
         lua_call(L, 1, 2);
         if (lua_isfunction(L, -2)) {
             return;
         }
-        if (lua_isstring(L, -2)) {
-            lua_pushfstring(L, "%s\n\t%s", lua_tostring(L, tried), lua_tostring(L, -2));
-            lua_replace(L, tried);
-        }
-        lua_settop(L, tried);
+        lua_pop(L, 1);
     }
 }
 
@@ -101,50 +196,6 @@ static int search_preload(lua_State *L)
     return 2;
 }
 
-/* Where `name` was found last, with the path it was found on and when: {path, file, time}. */
-enum {
-    FOUND_PATH = 1,
-    FOUND_FILE,
-    FOUND_TIME
-};
-
-/* [-0, +1, e] Pushes the file of module `name` (argument 1) on the path at index 2; or what was
- * tried, and returns 0. */
-static int find_file(lua_State *L, const char *name, apr_time_t time)
-{
-    int found;
-
-    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FOUND));
-    found = lua_gettop(L) + 1;
-    if (lua_getfield(L, -1, name) == LUA_TTABLE) {
-        lua_rawgeti(L, found, FOUND_PATH);
-        lua_rawgeti(L, found, FOUND_TIME);
-        if (lua_rawequal(L, -2, 2) &&
-            apr_time_sec(time) == apr_time_sec((apr_time_t)lua_tointeger(L, -1))) {
-            lua_rawgeti(L, found, FOUND_FILE);
-            return 1;
-        }
-    }
-    lua_settop(L, found - 1);
-    lua_pushvalue(L, lua_upvalueindex(1)); /* package.searchpath */
-    lua_pushvalue(L, 1);
-    lua_pushvalue(L, 2);
-    lua_call(L, 2, 2);
-    if (lua_isnil(L, -2)) {
-        return 0;
-    }
-    lua_pop(L, 1);
-    lua_createtable(L, 3, 0);
-    lua_pushvalue(L, 2);
-    lua_rawseti(L, -2, FOUND_PATH);
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, -2, FOUND_FILE);
-    lua_pushinteger(L, time);
-    lua_rawseti(L, -2, FOUND_TIME);
-    lua_setfield(L, found - 1, name);
-    return 1;
-}
-
 /* The second searcher; upvalue: package.searchpath. */
 static int search_lua(lua_State *L)
 {
@@ -154,7 +205,7 @@ static int search_lua(lua_State *L)
 
     lua_settop(L, 1);
     push_package_field(L, "path", LUA_TSTRING);
-    if (!find_file(L, name, now(vm))) {
+    if (!find_file(L, name)) {
         return 1;
     }
     file = lua_tostring(L, -1);

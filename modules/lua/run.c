@@ -185,6 +185,10 @@ int lp_run(lp_vm *vm, lp_call *call, failure *f)
     }
     lua_settop(L, LP_VM_STACK);
     lp_request_close(vm);
+    if (vm->held) {
+        script_release(vm->held);
+        vm->held = NULL;
+    }
     vm->call = vm->called = NULL;
     vm->conf = NULL;
     return call->status;

@@ -149,38 +149,28 @@ int lp_script_push(lua_State *L, const script *s)
     return LUA_OK;
 }
 
-/* The reference to the file is given back before anything that can raise an error. */
+/* An error may be raised while the file is held; lp_run() then gives it back. */
 void lp_script_push_module(lua_State *L, const char *name, const char *file, apr_time_t now)
 {
     lp_vm *vm = lp_vm_of(L);
     const lp_conf *conf = vm->conf ? vm->conf : &lp_defaults;
     const script *s;
-    apr_uint64_t generation;
     apr_status_t rv;
     char reason[120];
-    int status;
 
-    lua_pushfstring(L, "@%s", file);
     rv = script_cache_get(vm->world->scripts, file, NULL,
                           (script_freshness)PICK(conf, &lp_defaults, freshness), now, &s);
     if (rv != APR_SUCCESS) {
         luaL_error(L, "error loading module '%s' from file '%s':\n\t%s", name, file,
                    apr_strerror(rv, reason, sizeof reason));
     }
-    generation = s->generation;
-    if (push_kept(L, s)) {
-        script_release(s);
-        enter_use(L, generation);
-        return;
-    }
-    status = compile(L, s);
-    script_release(s);
-    if (status != LUA_OK) {
+    vm->held = s;
+    if (lp_script_push(L, s) != LUA_OK) {
         luaL_error(L, "error loading module '%s' from file '%s':\n\t%s", name, file,
                    lua_tostring(L, -1));
     }
-    keep(L, file, generation);
-    enter_use(L, generation);
+    vm->held = NULL;
+    script_release(s);
 }
 
 void lp_script_forget_globals(lua_State *L)

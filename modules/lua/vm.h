@@ -73,8 +73,9 @@ typedef struct lp_vm {
     struct lp_request *request;   /* the userdata that scripts see as r */
     apr_uint64_t ran[LP_RAN_MAX]; /* generations of the chunks that ran in it */
     int ran_count;
-    char *path_dir;   /* what package.path was made for: the script's folder ... */
-    char *path_added; /* ... and LuaPackagePath, LuaPackageCPath; all malloc'ed or NULL */
+    const script *held; /* a module's file that is being compiled */
+    char *path_dir;     /* what package.path was made for: the script's folder ... */
+    char *path_added;   /* ... and LuaPackagePath, LuaPackageCPath; all malloc'ed or NULL */
     char *cpath_added;
 
     /* the deadline, see limit.c */
