@@ -7,7 +7,7 @@ import time
 import pytest
 
 from harness.client import Connection, Truncated, fetch
-from harness.httpd import Sizes
+from harness.httpd import Sizes, load_module
 
 
 def hexed(text):
@@ -531,3 +531,23 @@ def test_concurrent_requests_keep_their_own(make_httpd):
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+class TestOtherRequests(PyServer):
+    CONF = PyServer.CONF + load_module("include") + ("AddHandler server-parsed .shtml\n"
+                                                     "ErrorDocument 404 /do.py\n<Directory {docroot}>\nOptions +Includes\n</Directory>\n")
+
+    def test_part_of_a_page(self, script):
+        """A sub-request writes its part, at its place."""
+        response = script.do("req.write('%s %s' % (req.args, req.main.uri))\nreq.main.notes.add('n', 'x')\n"
+                             "req.write(repr(req.main.notes['n']))", target="/page.shtml")
+        assert response.text == "inner /page.shtml'x'|inner /page.shtml['x', 'x']\n"
+
+    def test_part_of_a_page_that_is_large(self, script):
+        response = script.do("req.write('x' * 50000)\nreq.flush()\nreq.write('y' * 100000)", target="/page.shtml")
+        assert response.body == b"|".join([b"x" * 50000 + b"y" * 100000] * 2) + b"\n"
+
+    def test_error_document(self, script):
+        response = script.do("req.write('%s %s %s' % (req.status, req.prev.uri, req.prev.status))", target="/nothing.txt")
+        assert (response.status, response.text) == (404, "404 /nothing.txt 404")
+        assert script.do("req.status = 200\nreq.write('fine')", target="/nothing.txt").status == 200
