@@ -46,3 +46,11 @@ bench-peers: stage.stamp
 	  $(PYTHON) $(srcdir)/%D%/peers.py $(PEERS_FLAGS)
 .PHONY: bench-peers
 EXTRA_DIST += %D%/peers.py
+
+# make bench-compare-check: how often `compare` sees a difference where there is none, and where there is one
+bench-compare-check: stage.stamp
+	@PYTHONPATH=$(abs_srcdir)/bench:$(abs_srcdir)/tests $(pytest_env) \
+	  INTERPOOL_HTTPDRIVE=$(abs_builddir)/stage$(bindir)/httpdrive \
+	  $(PYTHON) $(srcdir)/%D%/compare_check.py $(CHECK_FLAGS)
+.PHONY: bench-compare-check
+EXTRA_DIST += %D%/compare_check.py
