@@ -11,6 +11,11 @@
 
 /* At least this share of the measurement has to be common to all parts. */
 #define OVERLAP 0.95
+/* Seconds between the first and the last start, at most: second n of one part is added to second n
+ * of the others, which has to be the same one. */
+#define START_SPREAD 0.5
+/* How far a wall clock may be off, in seconds, by the kernel's own account. */
+#define CLOCK_ERROR 1
 
 struct refusal {
     char *text;
@@ -28,34 +33,76 @@ refuse(const struct refusal *e, const char *format, ...)
     return false;
 }
 
-/* Both may be missing. */
-static bool same_text(const char *a, const char *b)
+/* Options that are each machine's own: its share of the load, and the part of the schedule. */
+static bool is_own(const char *option)
 {
-    return a == b || (a && b && strcmp(a, b) == 0);
+    static const char *const own[] = {"connections", "threads", "segment", "seed"};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+        if (strcmp(option, own[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
-/* What differs between two parts of one load; NULL when they belong together. */
-static const char *difference(const struct plan *a, const struct plan *b)
+/* Lists too, member by member. Both were written by the same version, so that equal options are
+ * equal digits. */
+static bool same_value(const struct json_node *a, const struct json_node *b)
 {
-    const struct options *x = &a->options, *y = &b->options;
+    if (!a || !b || a->kind != b->kind || a->number != b->number)
+        return !a && !b;
+    if (a->kind == JSON_TEXT)
+        return strcmp(a->text, b->text) == 0;
+    a = a->first;
+    for (b = b->first; a && b; a = a->next, b = b->next) {
+        if (!same_value(a, b))
+            return false;
+    }
+    return !a && !b;
+}
 
-    if (strcmp(a->url.host, b->url.host) || a->url.port != b->url.port || a->url.tls != b->url.tls)
-        return "the server";
-    if (a->target_count != b->target_count || strcmp(a->targets[0].path, b->targets[0].path))
-        return "the path";
-    if (!same_text(x->method, y->method))
-        return "the method";
-    if (x->keepalive != y->keepalive || x->per_connection != y->per_connection)
-        return "the use of connections";
-    if (a->rate != b->rate || x->poisson != y->poisson)
-        return "the rate";
-    if (x->requests != y->requests)
-        return "-n";
-    if (llabs(x->duration - y->duration) > NSEC_PER_MSEC)
-        return "-t";
-    if (llabs(x->timeout - y->timeout) > NSEC_PER_MSEC)
-        return "the time-out";
-    return x->segments != y->segments ? "the number of parts" : NULL;
+/* The name of the first member of a's object that b has otherwise; NULL when there is none. */
+static const char *differing(const struct json_node *a, const struct json_node *b)
+{
+    for (const struct json_node *n = a ? a->first : NULL; n; n = n->next) {
+        if (n->key && !is_own(n->key) && !same_value(n, json_member(b, n->key)))
+            return n->key;
+    }
+    return NULL;
+}
+
+/* With --urls: the same paths in the same order with the same weights. */
+static bool same_targets(const struct plan *a, const struct plan *b)
+{
+    for (unsigned i = 0; a->target_count == b->target_count && i < a->target_count; i++) {
+        if (strcmp(a->targets[i].path, b->targets[i].path) ||
+            a->targets[i].weight != b->targets[i].weight)
+            return false;
+    }
+    return a->target_count == b->target_count;
+}
+
+/* Names what differs between two parts of one load; true when they belong together. All options
+ * that the file has are compared, so that a new one need not be thought of here. */
+static bool belong_together(const struct stored *a, const struct stored *b, const struct refusal *e)
+{
+    const struct json_node *x = a->document.root, *y = b->document.root;
+    const char *section = "options.", *name;
+
+    name = differing(json_member(x, "options"), json_member(y, "options"));
+    if (!same_value(json_member(x, "httpdrive"), json_member(y, "httpdrive"))) {
+        section = "the version of ";
+        name = "httpdrive";
+    } else if (strcmp(a->plan.url.host, b->plan.url.host) || a->plan.url.port != b->plan.url.port ||
+               a->plan.url.tls != b->plan.url.tls) {
+        section = "target";
+        name = "";
+    } else if (!name && !same_targets(&a->plan, &b->plan)) {
+        section = "targets";
+        name = "";
+    }
+    return !name || refuse(e, "HD062: %s and %s do not belong together: %s%s differs", a->file,
+                           b->file, section, name);
 }
 
 /* All parts against the first, and no part twice. */
@@ -63,10 +110,8 @@ static bool check_parts(const struct stored *parts, size_t count, const struct r
 {
     for (size_t i = 0; i < count; i++) {
         const struct options *o = &parts[i].plan.options;
-        const char *what = difference(&parts[0].plan, &parts[i].plan);
-        if (what)
-            return refuse(e, "HD062: %s and %s do not belong together: %s differs", parts[0].file,
-                          parts[i].file, what);
+        if (!belong_together(&parts[0], &parts[i], e))
+            return false;
         for (size_t k = 0; k < i && o->segments > 1; k++) {
             if (parts[k].plan.options.segment == o->segment)
                 return refuse(e, "HD063: %s and %s are both part %llu of %llu", parts[k].file,
@@ -81,7 +126,7 @@ static bool check_parts(const struct stored *parts, size_t count, const struct r
 static bool check_window(const struct stored *parts, size_t count, double *begin, double *end,
                          const struct refusal *e)
 {
-    double longest = 0;
+    double longest = 0, first = parts[0].result.started_epoch;
 
     *begin = 0;
     *end = 1e18;
@@ -89,8 +134,10 @@ static bool check_window(const struct stored *parts, size_t count, double *begin
         const struct result *r = &parts[i].result;
         *begin = fmax(*begin, r->started_epoch);
         *end = fmin(*end, r->started_epoch + r->seconds);
+        first = fmin(first, r->started_epoch);
         longest = fmax(longest, r->seconds);
-        if (strcmp(parts[i].host, parts[0].host) && (r->clock_error < 0 || r->clock_error > 1))
+        if (strcmp(parts[i].host, parts[0].host) &&
+            (r->clock_error < 0 || r->clock_error > CLOCK_ERROR))
             return refuse(e,
                           "HD064: the clock of %s (%s) was not synchronised: its seconds cannot "
                           "be laid beside those of %s",
@@ -101,6 +148,11 @@ static bool check_window(const struct stored *parts, size_t count, double *begin
                       "HD065: only %.0f %% of the measurement is common to all parts (at least "
                       "%.0f %% are needed): start them with --start-at",
                       longest > 0 ? fmax(0, *end - *begin) * 100 / longest : 0, OVERLAP * 100);
+    if (*begin - first > START_SPREAD)
+        return refuse(e,
+                      "HD066: the parts began %.1f s apart, so that their seconds cannot be laid "
+                      "beside each other: start them with --start-at",
+                      *begin - first);
     return true;
 }
 

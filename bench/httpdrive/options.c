@@ -182,7 +182,7 @@ static bool store_number(struct parser *p, const struct option_row *row, const c
             return complain(p, "%s: '%s' is not a time (like 10, 1.5s, 500ms, 2m)", option, value);
         memcpy(field, &time, sizeof(time));
     } else {
-        if (!plain_number(value, &number, &rest) || *rest || number <= 0 || number > 1e12)
+        if (!plain_number(value, &number, &rest) || *rest || number <= 0 || number > 1e15)
             return complain(p, "%s: '%s' is not a number above 0", option, value);
         memcpy(field, &number, sizeof(number));
     }

@@ -19,6 +19,8 @@
 #define SPARE_DESCRIPTORS 32
 /* When nothing has ever connected, this long is tried. */
 #define PATIENCE (3 * NSEC_PER_SEC)
+/* Nobody waits longer than a day, in seconds. */
+#define DISTANT_START 86400
 
 /* What the main thread keeps while the others work. */
 struct watch {
@@ -63,6 +65,19 @@ static bool check_descriptors(const struct plan *p, char *error, size_t size)
 static double epoch_now(void)
 {
     return (double)clock_read(CLOCK_REALTIME) / 1e9;
+}
+
+/* A machine that is late would send another part of the load than its own; a start in years is one
+ * in milliseconds, mistaken for seconds. */
+static bool check_start(const struct options *o, char *error, size_t size)
+{
+    double wait = o->start_at - epoch_now();
+
+    if (o->start_at <= 0 || (wait >= 0 && wait <= DISTANT_START))
+        return true;
+    snprintf(error, size, "HD004: --start-at: %.3f is %.3g s %s", o->start_at, fabs(wait),
+             wait < 0 ? "ago" : "ahead, more than a day");
+    return false;
 }
 
 /* When the measurement begins, as far as it is known beforehand. */
@@ -408,7 +423,8 @@ bool run_execute(struct result *r, const struct plan *plan, const struct run_obs
     r->have_tree = tree != NULL;
     if (tree && !health_pid(tree, &r->tree_pid, error, error_size))
         return false;
-    if (!check_descriptors(plan, error, error_size))
+    if (!check_descriptors(plan, error, error_size) ||
+        !check_start(&plan->options, error, error_size))
         return false;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
