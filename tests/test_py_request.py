@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a Python handler sees: req, its methods and attributes, and what it may not do with them."""
+import gzip
 import json
 import threading
 import time
@@ -456,6 +457,30 @@ class TestMethods(PyServer):
         lines = [line for line in script.server.log.since(mark) if "cleaned" in line or "boom" in line]
         assert ["second" in lines[0], "boom" in lines[1], "first" in lines[2]] == [True, True, True]
         assert script.ask("req.register_cleanup(5)").startswith("ValueError")
+
+    def test_cgi_environment(self, script):
+        answers = script.ask("(lambda env: [env[n] for n in ('REQUEST_METHOD', 'SCRIPT_NAME', 'PATH_INFO', 'QUERY_STRING',"
+                             "'GATEWAY_INTERFACE', 'HTTP_HOST', 'HTTP_AUTHORIZATION')])(apache.build_cgi_env(req))",
+                             target="/ask.py/p%20i?q=1", headers=[("Authorization", "Basic eDp5")])
+        assert answers == repr(["GET", "/ask.py", "/p i", "q=1", "Python-CGI/1.1", "localhost", "Basic eDp5"])
+
+
+class TestFilters(PyServer):
+    CONF = PyServer.CONF + load_module("deflate")
+
+    def test_of_httpd_can_be_added(self, script):
+        response = script.do("req.content_type = 'text/plain'\nreq.add_output_filter('deflate')\nreq.write('x' * 5000)",
+                             headers=[("Accept-Encoding", "gzip")])
+        assert (response.get("Content-Encoding"), gzip.decompress(response.body)) == ("gzip", b"x" * 5000)
+        body = gzip.compress(b"y" * 5000)
+        response = script.do("req.add_input_filter('DEFLATE')\nreq.write(req.read())", method="POST", body=body,
+                             headers=[("Content-Encoding", "gzip")])
+        assert response.body == b"y" * 5000
+
+    def test_of_no_known_name_are_refused(self, script):
+        answers = script.ask("req.add_output_filter('nothing')", "req.add_input_filter(b'x')", "req.add_output_filter(5)")
+        assert answers == ["ValueError: httpd has no such filter: 'nothing'", "ValueError: httpd has no such filter: b'x'",
+                           "TypeError: the filter's name must be str or bytes-like, not int"]
 
 
 class TestAfterTheRequest(PyServer):

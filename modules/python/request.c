@@ -200,6 +200,8 @@ static PyMethodDef request_methods[] = {
     {"allow_methods", pp_request_allow_methods, METH_VARARGS, "allow_methods(names[, reset])"},
     {"register_cleanup", pp_request_register_cleanup, METH_VARARGS,
      "register_cleanup(callable[, data])"},
+    {"add_input_filter", pp_request_add_input_filter, METH_O, "add_input_filter(name)"},
+    {"add_output_filter", pp_request_add_output_filter, METH_O, "add_output_filter(name)"},
     {"internal_redirect", pp_request_internal_redirect, METH_O, "internal_redirect(uri)"},
     {"construct_url", pp_request_construct_url, METH_O, "construct_url(path)"},
     {"document_root", pp_request_document_root, METH_NOARGS, "The DocumentRoot."},

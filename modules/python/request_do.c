@@ -9,6 +9,7 @@
 #include <http_log.h>
 #include <http_protocol.h>
 #include <http_request.h>
+#include <util_filter.h>
 #include "modules/python/field.h"
 
 APLOG_USE_MODULE(pypool);
@@ -190,6 +191,53 @@ PyObject *pp_request_register_cleanup(PyObject *op, PyObject *args)
         pp_request_leave(req);
     }
     Py_XDECREF(entry);
+    if (rc != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* Borrowed: the filter of that name, or NULL with ValueError. httpd compares without case. */
+static ap_filter_rec_t *find_filter(ap_filter_rec_t *get(const char *name), PyObject *name)
+{
+    ap_filter_rec_t *filter;
+    pp_bytes text;
+
+    if (pp_text_open(&text, name, PP_TEXT_LINE, "the filter's name") != 0)
+        return NULL;
+    filter = get(text.data);
+    pp_bytes_close(&text);
+    if (!filter)
+        PyErr_Format(PyExc_ValueError, "httpd has no such filter: %R", name);
+    return filter;
+}
+
+/* add_input_filter(name): one that httpd knows, for what is read from now on */
+PyObject *pp_request_add_input_filter(PyObject *op, PyObject *name)
+{
+    ap_filter_rec_t *filter = find_filter(ap_get_input_filter_handle, name);
+    request_rec *r = filter ? pp_request_enter((pp_request *)op) : NULL;
+
+    if (!r)
+        return NULL;
+    ap_add_input_filter_handle(filter, NULL, r, r->connection);
+    pp_request_leave((pp_request *)op);
+    Py_RETURN_NONE;
+}
+
+/* add_output_filter(name): one that httpd knows, for what is written from now on */
+PyObject *pp_request_add_output_filter(PyObject *op, PyObject *name)
+{
+    pp_request *req = (pp_request *)op;
+    ap_filter_rec_t *filter = find_filter(ap_get_output_filter_handle, name);
+    request_rec *r = filter ? pp_request_enter(req) : NULL;
+    int rc;
+
+    if (!r)
+        return NULL;
+    rc = pp_request_pass(req, 0);
+    if (rc == 0)
+        ap_add_output_filter_handle(filter, NULL, r, r->connection);
+    pp_request_leave(req);
     if (rc != 0)
         return NULL;
     Py_RETURN_NONE;

@@ -25,6 +25,8 @@ PyObject *pp_request_set_last_modified(PyObject *op, PyObject *unused);
 PyObject *pp_request_update_mtime(PyObject *op, PyObject *seconds);
 PyObject *pp_request_allow_methods(PyObject *op, PyObject *args);
 PyObject *pp_request_register_cleanup(PyObject *op, PyObject *args);
+PyObject *pp_request_add_input_filter(PyObject *op, PyObject *name);
+PyObject *pp_request_add_output_filter(PyObject *op, PyObject *name);
 PyObject *pp_request_internal_redirect(PyObject *op, PyObject *target);
 
 /* request_ask.c */

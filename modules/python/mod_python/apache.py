@@ -26,6 +26,17 @@ def import_module(module_name, autoreload=1, log=0, path=None):
     return _loader.import_module(module_name, path, autoreload)
 
 
+def build_cgi_env(req):
+    """A table with the environment a CGI program would have."""
+    req.add_cgi_vars()
+    env = req.subprocess_env.copy()
+    env["GATEWAY_INTERFACE"] = "Python-CGI/1.1"
+    env["SCRIPT_NAME"] = req.uri.removesuffix(req.path_info) if req.path_info else req.uri
+    if "Authorization" in req.headers_in:
+        env["HTTP_AUTHORIZATION"] = req.headers_in["Authorization"]
+    return env
+
+
 def register_cleanup(callable, data=None):
     """Has callable(data) called when the child process ends."""
     atexit.register(callable, data)
