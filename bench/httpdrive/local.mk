@@ -37,7 +37,7 @@ nodist_completion_DATA = %D%/completion/httpdrive
 %D%/completion/httpdrive: %D%/make_completion
 	$(AM_V_GEN)$(MKDIR_P) %D%/completion && %D%/make_completion >$@.tmp && mv $@.tmp $@
 CLEANFILES += %D%/completion/httpdrive
-EXTRA_DIST += %D%/page.html docs/httpdrive.md docs/httpdrive-json.md tests/badserver.py
+EXTRA_DIST += %D%/page.html docs/httpdrive.md docs/httpdrive-json.md docs/httpdrive-machines.md tests/badserver.py
 
 # make bench-peers PEERS_FLAGS="--rounds 12": client CPU per request beside wrk, ab, h2load
 bench-peers: stage.stamp
