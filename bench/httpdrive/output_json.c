@@ -87,6 +87,7 @@ static void write_target(struct json_writer *j, const struct result *r)
     json_count(j, "port", p->url.port);
     json_text(j, "path", p->target_count ? p->targets[0].path : NULL);
     json_text(j, "address", p->address_text);
+    json_bool(j, "local", p->local);
     json_text(j, "server", r->have_first ? r->server : NULL);
     json_text(j, "tls", *r->tls ? r->tls : NULL);
     if (r->have_first) {

@@ -255,8 +255,9 @@ static void print_health(const struct result *r, FILE *out)
         fprintf(out, ", waited for a CPU %.1f %%", r->delay * 100);
     fprintf(out, "%s\n", r->client_bound ? "  CLIENT-BOUND" : "");
     if (r->machine_idle >= 0)
-        fprintf(out, "Machine: idle %.0f %%, stolen %.0f %%\n", r->machine_idle * 100,
-                r->machine_steal * 100);
+        fprintf(out, "Machine: idle %.0f %%, stolen %.0f %%%s\n", r->machine_idle * 100,
+                r->machine_steal * 100,
+                r->plan->local ? " (driver and server share its processors)" : "");
     if (r->have_tree && r->tree_after.known)
         fprintf(out, "Server: %.2f us CPU/request, %u processes, %.1f MiB (PSS)\n",
                 r->tree_cpu_us_per_request, r->tree_after.processes,

@@ -72,6 +72,13 @@ static bool resolve(const char *host, unsigned port, struct address **list, unsi
     return true;
 }
 
+static bool is_loopback(const struct address *a)
+{
+    if (a->as.any.sa_family == AF_INET)
+        return ntohl(a->as.v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return a->as.any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->as.v6.sin6_addr);
+}
+
 static bool use_socket_path(struct plan *p, const char *path, const struct problem *e)
 {
     struct address *a = calloc(1, sizeof(*a));
@@ -80,6 +87,7 @@ static bool use_socket_path(struct plan *p, const char *path, const struct probl
         return refuse(e, "HD001: out of memory");
     p->addresses = a;
     p->address_count = 1;
+    p->local = true;
     if (strlen(path) >= sizeof(a->as.local.sun_path))
         return refuse(e, "HD011: the path of the UNIX socket is too long: %s", path);
     a->as.local.sun_family = AF_UNIX;
@@ -108,6 +116,7 @@ static bool plan_addresses(struct plan *p, const struct problem *e)
     p->connect_port = port;
     if (!resolve(host, port, &p->addresses, &p->address_count, e))
         return false;
+    p->local = is_loopback(&p->addresses[0]);
     if (getnameinfo(&p->addresses[0].as.any, p->addresses[0].length, name, sizeof(name), NULL, 0,
                     NI_NUMERICHOST) == 0)
         snprintf(p->address_text, sizeof(p->address_text), "%s", name);

@@ -41,6 +41,7 @@ struct plan {
     struct address *addresses; /* where to connect: the server's or the proxy's */
     unsigned address_count;
     char address_text[128]; /* the first one, for reports */
+    bool local;             /* the server, or the proxy, shares this machine */
     unsigned connect_port;  /* its port; 0 of a UNIX socket */
     struct address *sources;
     unsigned source_count;

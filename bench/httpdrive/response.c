@@ -175,6 +175,8 @@ static void head_complete(struct response *r)
     }
     if (r->minor == 0 && r->keep_alive)
         r->close = false;
+    if (r->status == 101)
+        r->close = true; /* what follows is another protocol */
     if (r->head_request || r->status == 101 || r->status == 204 || r->status == 304) {
         r->state = RESPONSE_DONE;
     } else if (r->chunked) {

@@ -36,6 +36,7 @@ static const struct expectation cases[] = {
      0, 0, DONE, 0, 200, "a", false, 0},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 1\r\n\r\nabc", 0, 1, DONE, 0,
      200, "abc", true, 0},
+    {"HTTP/1.1 101 Switching Protocols\r\n\r\n", 0, 0, DONE, 0, 101, "", true, 0},
     {"HTTP/1.1 204 No Content\r\n\r\n", 0, 0, DONE, 0, 204, "", false, 0},
     {"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n", 0, 0, DONE, 0, 304, "", false, 0},
     {"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", 1, 0, DONE, 0, 200, "", false, 0},
