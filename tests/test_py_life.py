@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """How Python starts and ends in a child, and what scripts can't do to the server."""
+import shutil
 import time
 import venv
+from pathlib import Path
 
 import pytest
 
 from harness import process
 from harness.client import Connection, fetch
-from harness.httpd import Sizes, has_module, load_module
+from harness.httpd import Sizes, has_module, load_module, moduledir
 from test_py_handlers import location
 from test_py_interpreters import PATH
 
@@ -139,6 +141,19 @@ class TestStart:
         server.start()
         assert not [line for line in server.error_log() if "PP003" in line]
         assert {get(server, "/x") for _ in range(10)} == {"here b"}
+
+    def test_without_its_package_requests_get_an_error(self, make_httpd):
+        server = make_httpd(modules=(), scripts=None, conf="LoadModule pypool_module {run}/alone/mod_pypool.so\n" +
+                            location("/", "PythonHandler page"))
+        alone = server.run / "alone"
+        alone.mkdir()
+        shutil.copy(Path(moduledir()) / "mod_pypool.so", alone)
+        server.start()
+        for pattern in ("PP101: .*No module named 'mod_python", "PP100: "):
+            server.log.wait_for(pattern, count=len(server.children()))
+        for _ in range(3):
+            with server.expect_log("PP016: "):
+                assert get(server, "/") == 500
 
     def test_a_virtual_environment_is_used(self, make_httpd):
         server = make_httpd(modules=("pypool",), scripts=None, conf="PythonHome {run}/venv\n" + location(

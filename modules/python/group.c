@@ -224,7 +224,8 @@ static pp_interp *take_free(interp_pool *pool)
     return NULL;
 }
 
-/* With the lock held, which is given up meanwhile: makes one more member, already taken. */
+/* With the lock held, which is given up meanwhile: makes one more member, already taken. NULL when
+ * that fails: a pool that has members then grows no more. */
 static pp_interp *grow(pp_group *group, interp_pool *pool)
 {
     pp_child *child = pp_child_started();
@@ -245,6 +246,8 @@ static pp_interp *grow(pp_group *group, interp_pool *pool)
     } else {
         pool->made--;
         pool->failures++;
+        if (pool->made)
+            pool->most = pool->made;
     }
     pthread_cond_broadcast(&pool->changed);
     return interp;
@@ -260,13 +263,14 @@ static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_inter
     failures = pool->failures;
     for (;;) {
         *interp = least_busy(pool, &load);
-        if ((!*interp || load) && pool->made < pool->most)
-            *interp = grow(group, pool);
-        else if (*interp)
+        if (*interp && (!load || pool->made >= pool->most)) {
             __atomic_fetch_add(&(*interp)->busy, 1, __ATOMIC_SEQ_CST);
-        if (*interp || pool->failures != failures)
             break;
-        pthread_cond_wait(&pool->changed, &pool->lock);
+        }
+        if (pool->made >= pool->most) /* somebody makes the first */
+            pthread_cond_wait(&pool->changed, &pool->lock);
+        else if ((!*interp && pool->failures != failures) || (*interp = grow(group, pool)))
+            break;
     }
     pthread_mutex_unlock(&pool->lock);
     return *interp ? APR_SUCCESS : PP_GROUP_FAILED;
@@ -295,14 +299,14 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
     /* Raised before looking: who releases after the look sees it, and signals when we wait. */
     __atomic_add_fetch(&pool->waiting, 1, __ATOMIC_SEQ_CST);
     failures = pool->failures;
-    while (!(*interp = take_free(pool)) && pool->failures == failures && !late &&
+    while (!(*interp = take_free(pool)) && !late &&
            pool == __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE)) {
-        if (pool->made < pool->most) {
-            *interp = grow(group, pool);
+        if (pool->made >= pool->most) {
+            pp_count(counters->waits);
+            late = pthread_cond_timedwait(&pool->changed, &pool->lock, &deadline);
+        } else if ((!pool->made && pool->failures != failures) || (*interp = grow(group, pool))) {
             break;
         }
-        pp_count(counters->waits);
-        late = pthread_cond_timedwait(&pool->changed, &pool->lock, &deadline);
     }
     __atomic_sub_fetch(&pool->waiting, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&pool->lock);

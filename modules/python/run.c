@@ -66,7 +66,7 @@ static int fail(failure *f, const char *tag, const char *message)
 static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure *f)
 {
     PyObject *told;
-    const char *tag = "PP010";
+    const char *message, *tag = "PP010";
 
     pp_memory_exempt(1);
     if (PyErr_GivenExceptionMatches(error, pp_time_limit_exceeded(interp->apache)))
@@ -79,7 +79,9 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
     if (told && PyTuple_Check(told) && PyTuple_GET_SIZE(told) == 4) {
         f->script = copy_text(call->r, PyTuple_GET_ITEM(told, 0));
         f->line = (int)PyLong_AsLong(PyTuple_GET_ITEM(told, 1));
-        f->message = copy_text(call->r, PyTuple_GET_ITEM(told, 2));
+        message = copy_text(call->r, PyTuple_GET_ITEM(told, 2));
+        if (message)
+            f->message = message;
         f->traceback = copy_text(call->r, PyTuple_GET_ITEM(told, 3));
     }
     PyErr_Clear();
@@ -168,7 +170,7 @@ static int refuses_subinterpreters(PyObject *error)
     return found;
 }
 
-/* Whether the group was moved because of `error`. `told` is its description. */
+/* Whether the group is served by the main interpreter from now on; `f` describes the refusal. */
 static int moved(pp_interp *interp, pp_group *group, pp_call *call, const failure *f)
 {
     if (!pp_group_may_move(group, interp))
