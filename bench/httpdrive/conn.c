@@ -272,12 +272,12 @@ static bool send_eagerly(struct worker *w, struct conn *c)
 
     if (!w->eager || w->plan->url.tls || w->plan->tunnel)
         return false;
+    w->now = clock_now(); /* before sending: the answer may come before the call returns */
     sent = transport_send(c->fd, NULL, t->bytes, t->length);
     if (sent == -EAGAIN) {
         w->eager = false;
         return false;
     }
-    w->now = clock_now();
     if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE) {
         connect_failed(w, c, (int)-sent);
         return true;
@@ -356,6 +356,8 @@ static void open_socket(struct worker *w, struct conn *c)
  * that connecting is part of it. */
 void conn_begin(struct worker *w, struct conn *c, nsec due, bool has_due)
 {
+    if (c->fd < 0)
+        w->now = clock_now(); /* closing the last connection took its time */
     c->begun = w->now;
     c->due = due;
     c->has_due = has_due;
