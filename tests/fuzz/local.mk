@@ -23,11 +23,18 @@ check_PROGRAMS += %D%/replay_hd_options
 %C%_replay_hd_options_CPPFLAGS = $(replay_hd_cppflags) -DCORPUS='"hd_options"'
 %C%_replay_hd_options_LDADD = $(replay_hd_libs)
 
+check_PROGRAMS += %D%/replay_hd_json
+%C%_replay_hd_json_SOURCES = %D%/fuzz_hd_json.c %D%/fuzz.h %D%/replay.c
+%C%_replay_hd_json_CPPFLAGS = $(replay_hd_cppflags) -DCORPUS='"hd_json"'
+%C%_replay_hd_json_LDADD = $(replay_hd_libs)
+
 fuzz:
 	$(srcdir)/tests/fuzz/run.sh "$(srcdir)" "$(CC)" "$(APR_CFLAGS)" "$(APR_LIBS)"
 .PHONY: fuzz
-EXTRA_DIST += %D%/run.sh %D%/form.dict %D%/hd_response.dict %D%/hd_url.dict %D%/hd_options.dict %D%/corpus
+EXTRA_DIST += %D%/run.sh %D%/form.dict %D%/hd_response.dict %D%/hd_url.dict %D%/hd_options.dict \
+  %D%/hd_json.dict %D%/corpus
 clean-local: clean-fuzz
 clean-fuzz:
-	rm -rf %D%/found %D%/fuzz_form %D%/fuzz_hd_response %D%/fuzz_hd_url %D%/fuzz_hd_options
+	rm -rf %D%/found %D%/fuzz_form %D%/fuzz_hd_response %D%/fuzz_hd_url %D%/fuzz_hd_options \
+	  %D%/fuzz_hd_json
 .PHONY: clean-fuzz

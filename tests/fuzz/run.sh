@@ -36,12 +36,13 @@ if [ "$clang" = none ]; then
     exit 1
 fi
 drive=$src/bench/httpdrive
-for name in ${FUZZERS:-form hd_response hd_url hd_options}; do
+for name in ${FUZZERS:-form hd_response hd_url hd_options hd_json}; do
     case $name in
     form) fuzz form "$apr_libs" "$src/modules/common/form.c" ;;
     hd_response) fuzz hd_response "" "$drive/response.c" ;;
     hd_url) fuzz hd_url "" "$drive/url.c" ;;
     hd_options) fuzz hd_options -lm "$drive/options.c" "$drive/options_table.c" ;;
+    hd_json) fuzz hd_json -lm "$drive/json_read.c" "$drive/json_write.c" ;;
     *) echo "no fuzzer '$name'"; exit 1 ;;
     esac
 done
