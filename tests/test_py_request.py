@@ -201,9 +201,10 @@ class TestModule(PyServer):
     def test_log_error(self, script):
         mark = script.server.log.mark()
         script.server.log.allow(r"from the (handler|module|server|connection)")
-        assert script.ask("req.log_error('from the handler \\udcff')", "apache.log_error('from the module', apache.APLOG_CRIT)",
+        assert script.ask("req.log_error('from the handler \\udcff')", "apache.log_error('from the module', apache.APLOG_CRIT, req.server)",
                           "req.server.log_error(b'from the server')", "req.connection.log_error('from the connection')",
-                          "req.log_error('not shown', apache.APLOG_TRACE8)") == ["None"] * 5
+                          "req.log_error('not shown', apache.APLOG_TRACE8)", "apache.log_error('m', 3, 5)") == ["None"] * 5 + [
+            "TypeError: the server must be like req.server, not int"]
         lines = "\n".join(script.server.log.since(mark))
         assert "[pypool:error]" in lines and "from the handler \\xff" in lines and "[pypool:crit]" in lines
         assert "from the server" in lines and "from the connection" in lines and "not shown" not in lines

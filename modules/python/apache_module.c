@@ -30,19 +30,24 @@ static PyObject *apache_log_error(PyObject *module, PyObject *args)
     PyObject *message;
     PyObject *level_given = NULL;
     PyObject *server = Py_None;
+    server_rec *s = ap_server_conf;
     pp_bytes text;
     int level = APLOG_ERR;
 
-    (void)module;
     if (!PyArg_ParseTuple(args, "O|OO:log_error", &message, &level_given, &server))
         return NULL;
     if (level_given && pp_int_in(level_given, APLOG_EMERG, APLOG_TRACE8, "level", &level) != 0)
         return NULL;
+    if (server != Py_None) {
+        s = pp_server_of(pp_state_of(module)->server_type, server);
+        if (!s)
+            return NULL;
+    }
     if (pp_text_open(&text, message, PP_TEXT_ANY, "the message") != 0)
         return NULL;
     /* The log may be a pipe that is full. */
     Py_BEGIN_ALLOW_THREADS
-    ap_log_error(APLOG_MARK, level, 0, ap_server_conf, "%s", text.data);
+    ap_log_error(APLOG_MARK, level, 0, s, "%s", text.data);
     Py_END_ALLOW_THREADS
     pp_bytes_close(&text);
     Py_RETURN_NONE;

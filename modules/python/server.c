@@ -34,6 +34,15 @@ PyObject *pp_server_new(PyTypeObject *type, server_rec *s)
     return (PyObject *)self;
 }
 
+server_rec *pp_server_of(PyTypeObject *type, PyObject *server)
+{
+    if (Py_TYPE(server) == type)
+        return ((server_object *)server)->s;
+    PyErr_Format(PyExc_TypeError, "the server must be like req.server, not %.100s",
+                 Py_TYPE(server)->tp_name);
+    return NULL;
+}
+
 /* Scripts may put anything on a server, so it can be part of a cycle. */
 static int server_traverse(PyObject *op, visitproc visit, void *arg)
 {

@@ -16,6 +16,9 @@ PyObject *pp_hlist_type_new(void);
 /* New reference. A server lives as long as the child process, and so may the object. */
 PyObject *pp_server_new(PyTypeObject *type, server_rec *s);
 
+/* The server_rec behind such an object, or NULL with TypeError. */
+server_rec *pp_server_of(PyTypeObject *type, PyObject *server);
+
 /* New reference. The object lives as long as `guard` lets in; `owner` keeps the guard alive. */
 PyObject *pp_connection_new(PyTypeObject *type, conn_rec *c, pp_guard *guard, PyObject *owner);
 
