@@ -477,6 +477,26 @@ def test_compare_of_stored_results(bad, tmp_path):
     assert "is not NAME=URL" in text("compare", "http://127.0.0.1/", "B=x.json", code=2)
 
 
+def system_calls(tmp_path, *arguments):
+    """How often each system call was made."""
+    subprocess.run(["strace", "-f", "-c", "-S", "calls", "-o", tmp_path / "calls", DRIVER, "-q", *map(str, arguments)],
+                   check=True, capture_output=True, timeout=60)
+    rows = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
+    return {row[-1]: int(row[3]) for row in rows if len(row) >= 5 and row[3].isdigit()}
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_a_request_costs_two_system_calls_and_a_connection_six(bad, tmp_path):
+    """Beside its share of the waits, which depends on how many answers come at a time."""
+    n = 500
+    calls = system_calls(tmp_path, "-n", n, "-c", 8, bad.url + "/ok")
+    assert calls["sendto"] + calls["recvfrom"] <= 2 * n + 40
+    assert calls["epoll_ctl"] <= 8 + 4 and calls["socket"] <= 8 + 4
+    calls = system_calls(tmp_path, "-n", n, "-c", 8, "--no-keepalive", bad.url + "/ok")
+    assert sum(calls.get(name, 0) for name in ("socket", "connect", "sendto", "recvfrom", "epoll_ctl",
+                                               "setsockopt", "getsockopt")) <= 5.2 * n
+
+
 def test_every_option_is_documented():
     usage = text("--help")
     docs = (Path(__file__).parent.parent / "docs/httpdrive.md").read_text()
