@@ -61,7 +61,7 @@ class TestAttributes(PyServer):
             "req.ap_auth_type": "None", "req.status": "200", "req.main": "None", "req.prev": "None", "req.next": "None",
             "req.assbackwards": "0", "req.proxyreq == apache.PROXYREQ_NONE": "True", "req.content_type": "None",
             "req.parsed_uri[apache.URI_PATH]": "'/ask.py/more'", "req.parsed_uri[apache.URI_QUERY]": "'a=1&b=%20'",
-            "len(req.parsed_uri)": "9", "req.phase": "'PythonHandler'", "req.extension": "''", "req.allowed_methods": "()",
+            "len(req.parsed_uri)": "9", "req.phase": "'PythonHandler'", "req.extension": "None", "req.allowed_methods": "()",
             "req.hlist.handler": "'ask'", "req.hlist.location": "None", "req.finfo.filetype == apache.APR_REG": "True",
             "req.finfo[apache.FINFO_FILETYPE] == apache.APR_REG": "True", "req.finfo[6] == req.finfo.size > 0": "True",
             "req.finfo[apache.FINFO_FNAME] == req.filename": "True", "req.filename.endswith('/ask.py')": "True",

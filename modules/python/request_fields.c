@@ -254,13 +254,10 @@ static PyObject *get_phase(PyObject *op, const void *at)
     return pp_text(((pp_request *)op)->call->phase);
 }
 
-/* '' is what mod_python gives where the directive names no extension. */
 static PyObject *get_extension(PyObject *op, const void *at)
 {
-    const char *extension = ((pp_request *)op)->call->extension;
-
     (void)at;
-    return pp_text(extension ? extension : "");
+    return pp_text(((pp_request *)op)->call->extension);
 }
 
 /* One bit of httpd's, so no generic getter can reach it. */
@@ -416,5 +413,5 @@ PyGetSetDef pp_request_fields[] = {
     FIND(interpreter, get_interpreter, "name of the interpreter"),
     FIND(hlist, get_hlist, "the handler that is run: handler, directory, location"),
     FIND(phase, get_phase, "'PythonHandler', ..."),
-    FIND(extension, get_extension, "what the directive named after '|', or ''"),
+    FIND(extension, get_extension, "what the directive named after '|', or None"),
     {NULL, NULL, NULL, NULL, NULL}};

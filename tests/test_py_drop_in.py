@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same script under mod_python and under mod_pypool, where mod_python is installed: what it sees is the same."""
+import json
+
+import pytest
+
+from harness.client import fetch
+from harness.httpd import has_module, load_module
+
+CONF = """<Directory {docroot}>
+SetHandler mod_python
+PythonHandler ask
+PythonOption one 1
+PythonDebug On
+</Directory>
+"""
+SAME = (
+    "req.method", "req.method_number", "req.uri", "req.args", "req.path_info", "req.unparsed_uri", "req.the_request",
+    "req.protocol", "req.proto_num", "req.hostname", "req.header_only", "req.assbackwards", "req.proxyreq", "req.handler",
+    "req.status", "req.status_line", "req.user", "req.ap_auth_type", "req.content_type", "req.content_encoding",
+    "req.content_languages", "req.allowed", "req.allowed_methods", "req.allowed_xmethods", "req.main", "req.prev", "req.next",
+    "req.phase", "req.extension", "req.filename.endswith('/ask.py')", "req.canonical_filename == req.filename",
+    "req.finfo[apache.FINFO_SIZE] == req.finfo.size", "req.finfo.filetype == apache.APR_REG", "req.read_body >= 0",
+    "req.read_chunked", "req.expecting_100", "req.eos_sent", "req.sent_bodyct", "req.bytes_sent", "req.range", "req.clength",
+    "req.no_cache", "req.no_local_copy", "req.chunked", "req.mtime", "req.used_path_info", "req.vlist_validator",
+    "req.useragent_ip", "req.useragent_addr[0]", "req.parsed_uri[apache.URI_PATH]", "req.parsed_uri[apache.URI_QUERY]",
+    "len(req.parsed_uri)", "req.headers_in['host']", "req.headers_in.get('X-A')", "'x-a' in req.headers_in",
+    "req.headers_in.get('nothing')", "sorted(k for k in req.headers_in if k != 'X-Ask')", "len(req.headers_in)",
+    "req.get_options()", "req.get_config()", "req.get_options().items()", "req.document_root().endswith('/htdocs')",
+    "req.auth_name()", "req.auth_type()", "req.get_remote_host(apache.REMOTE_NOLOOKUP)",
+    "req.get_remote_host(apache.REMOTE_NOLOOKUP, 1)", "req.construct_url('/x')", "req.is_https()", "req.meets_conditions()",
+    "req.connection.client_ip", "req.connection.aborted", "req.connection.keepalives", "req.connection.local_ip",
+    "req.server.server_hostname", "req.server.port", "req.server.timeout", "req.server.keep_alive_max", "req.server.is_virtual",
+    "req.server.limit_req_line", "req.server.path", "req.server.names", "req.server.next", "req.hlist.handler",
+    "apache.OK, apache.DECLINED, apache.DONE", "apache.mpm_query(apache.AP_MPMQ_IS_THREADED)",
+    "apache.exists_config_define('FOREGROUND')", "apache.server_root() == apache.server_root()",
+    "apache.stat('/tmp', apache.APR_FINFO_NORM).filetype == apache.APR_DIR", "apache.table({'a': 'b'})",
+    "apache.table([('a', 'b')])['A']", "(lambda t: (t.add('a', '2'), t['A'], t.get('a'), len(t), t.items(), t.keys()))"
+    "(apache.table({'a': '1'}))", "util.parse_qs('a=1&b=2&a=3') == util.parse_qs('a=1&b=2&a=3')",
+    "req.update_mtime(5)", "req.set_last_modified()", "(req.set_content_length(5), req.headers_out['Content-Length'], req.headers_out.__delitem__('Content-Length'))",
+    "setattr(req, 'status', 404) or req.status", "setattr(req, 'mine', 1) or req.mine", "req.add_common_vars()",
+    "req.subprocess_env['REMOTE_ADDR']", "req.write('')", "req.flush()", "req.discard_request_body()",
+    "issubclass(apache.SERVER_RETURN, Exception)",
+)
+NUMBERS = ("sorted((n, v) for n, v in vars(apache).items() if type(v) is int and n.isupper() and n not in "
+           "('MODULE_MAGIC_NUMBER_MINOR',))")
+
+
+def ask(server, *expressions):
+    """The reprs of the expressions, each asked for in a request of its own: one may end mod_python's child."""
+    answers = []
+    for expression in expressions:
+        response = fetch(server.port, "/ask.py/more?a=1", headers=[("X-A", "b"), ("X-Ask", expression.encode().hex())])
+        answers.append(json.loads(response.body[response.body.index(b"["):])[0])
+    return answers
+
+
+@pytest.mark.skipif(not has_module("python"), reason="mod_python is not installed")
+def test_script_sees_the_same(make_httpd):
+    theirs = make_httpd(modules=(), scripts="scripts/pyapi", conf=load_module("python") + CONF)
+    theirs.log.allow(r"mod_python")
+    ours = make_httpd(modules=("pypool",), scripts="scripts/pyapi", conf=CONF)
+    theirs.start()
+    ours.start()
+    their_answers, our_answers = (dict(zip(SAME, ask(server, *SAME))) for server in (theirs, ours))
+    hidden = str(theirs.port), str(ours.port)
+    different = {name: (answer, our_answers[name]) for name, answer in their_answers.items()
+                 if answer.replace(*hidden) != our_answers[name]}
+    assert different == {}
+    constants, our_constants = (dict(eval(ask(server, NUMBERS)[0])) for server in (theirs, ours))
+    assert {name: value for name, value in constants.items() if our_constants.get(name) != value} == {}
