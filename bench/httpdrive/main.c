@@ -14,6 +14,7 @@
 /* ab tells about each tenth of the requests, but not of fewer than this many. */
 #define AB_STEP_LEAST 100
 
+/* What the observers keep between two seconds. */
 struct progress {
     const struct options *options;
     uint64_t shown; /* --ab: of the requests completed, how many have been told */

@@ -12,6 +12,7 @@
 /* How long each side of a comparison is measured in a round, unless -n or -t say so. */
 #define COMPARE_TIME (2 * NSEC_PER_SEC)
 
+/* The command line and how far it has been read. */
 struct parser {
     struct options *options;
     int count, at;
@@ -20,6 +21,7 @@ struct parser {
     size_t error_size;
 };
 
+/* What holds where nothing is said. Fields that are not named are 0: none, no bound, off. */
 void options_init(struct options *o)
 {
     memset(o, 0, sizeof(*o));
@@ -49,6 +51,7 @@ static bool plain_number(const char *text, double *out, const char **rest)
 {
     char *end;
 
+    /* strtod() alone would also take "nan", "0x10", " 5" and "-5". */
     if (!strchr("0123456789.", *text) || !*text || text[strspn(text, "0")] == 'x')
         return false;
     errno = 0;
@@ -84,6 +87,7 @@ bool options_count(const char *text, uint64_t *out)
     char *end;
     double number, scale = 1;
 
+    /* Whole numbers exactly: a double holds 53 bits only. */
     if (text[strspn(text, "0123456789")] == '\0' && *text) {
         errno = 0;
         *out = strtoull(text, &end, 10);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes down what happened to requests and connections, in the counters of the thread. */
+ * Writes down what happened to requests and connections, in the counters of the thread that saw it.
+ *
+ * Requests are counted in the phase in which they began (c->stats), so that for each phase started
+ * = outcomes + in flight. Connections outlive requests and are counted in the phase their thread is
+ * in; those that were open when the measurement began are carried over. What other threads may look
+ * at while the run goes on (struct live) is written with relaxed atomics; all else is read after
+ * the thread has been joined. */
 #include "engine.h"
 
 #include <stdio.h>

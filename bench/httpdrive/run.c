@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starts the threads, watches over them, and adds up what they counted. */
+ * Starts the threads, watches over them, and adds up what they counted.
+ *
+ * The main thread does no load of its own. It waits for signals, for the end of the threads and for
+ * the next full second, in which it tells the observer what the threads show. Everything else is
+ * read when they have been joined, so that they need no lock. Two passes through one barrier start
+ * them: before the first each has set itself up (or failed to), before the second the times are
+ * set. */
 #include "engine.h"
 #include "run.h"
 
@@ -156,6 +162,7 @@ static void tick(struct watch *w, nsec now)
 
     read_live(&w->run, &p);
     check_server(w, &p, now);
+    /* The threads' counters only grow; the observer is told the growth. */
     completed = p.completed;
     failed = p.failed;
     bytes = p.bytes;
@@ -263,6 +270,7 @@ static void report_times(struct result *r, const struct run *run, nsec ended)
         start = ended;
     if (duration && start + duration < stop)
         stop = start + duration;
+    /* With -n the time ends with the last answer, not when the last thread had been joined. */
     if (all_sent && last <= stop)
         stop = last > start ? last : ended;
     if (stop > ended)
@@ -396,6 +404,7 @@ static bool release_workers(struct watch *w, char *error, size_t size)
     if (!run->aborted && w->result->have_tree)
         health_tree(&w->result->tree_before, w->result->tree_pid, false);
     health_machine(&w->machine);
+    /* From here to the second barrier the times are set, which the threads read after it. */
     run->began = clock_now();
     run->last_answer = run->began;
     run->start = planned_start(&run->plan->options, run->began);

@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One thread of the engine: its event loop, the phases of a run (warm up, measure, drain), and the
- * decision which connection sends when. In a closed loop a connection sends as soon as it is free;
- * in an open loop requests are due by a plan and take any free connection. */
+ * One thread of the engine: its event loop, the phases of a run, and the decision which connection
+ * sends when.
+ *
+ * Loads. In a closed loop a connection sends as soon as it is free: the load follows the server. In
+ * an open loop requests are due by a plan (pace.h) and take any free connection, so that a server
+ * that stalls meets the requests that real users would have sent meanwhile.
+ *
+ * Phases. WARMUP: everything is done, but counted apart. MEASURE begins at one moment for all
+ * threads: the first one that finds the warm-up done sets run->start, or the main thread has set it
+ * beforehand. DRAIN: no request begins any more, and those under way are waited for: to the end of
+ * their deadlines after -n, so that none of the n is lost; for --drain after -t.
+ *
+ * Lists. A connection is in one of four: busy (has a request; by deadline), parked (waits for a
+ * time: ramp, back-off, a full queue), idle (open) and unopened. The two last ones are used by the
+ * open loop only: a closed loop has no use for a connection that has nothing to send.
+ *
+ * Budget. -n is one number for all threads, which they take from in small handfuls: a fixed share
+ * for each would leave a fast thread without work while a slow one still has plenty. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -379,8 +394,8 @@ static bool set_up(struct worker *w)
     const struct options *o = &w->plan->options;
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = NULL};
 
-    w->stop = w->drained = NSEC_NEVER;
-    w->eager = true;
+    w->stop = w->drained = NSEC_NEVER; /* known when the measurement begins */
+    w->eager = true;                   /* until it has failed once */
     w->conn_count =
         (unsigned)(o->connections / o->threads + (w->index < o->connections % o->threads));
     w->conns = calloc(w->conn_count, sizeof(*w->conns));
@@ -426,6 +441,7 @@ void *worker_main(void *baton)
     pthread_barrier_wait(&w->run->barrier); /* all are set up */
     pthread_barrier_wait(&w->run->barrier); /* the main thread has set the times */
     if (!w->failed && !w->run->aborted) {
+        /* The kernel may round the time to sleep by 50 us, unless a thread says that it minds. */
         if (open_loop(w))
             prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
         line_up(w);
