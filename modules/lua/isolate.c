@@ -92,6 +92,7 @@ void lp_facade_settle(lua_State *L, int index)
  * locked table has can't be shadowed: assigning nil to it later would make the old value show. */
 static int facade_newindex(lua_State *L)
 {
+    luaL_checktype(L, 1, LUA_TTABLE); /* a message handler can find and call this function */
     lua_settop(L, 3);
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
@@ -99,7 +100,7 @@ static int facade_newindex(lua_State *L)
     } else {
         mark_facade(L, lua_tointeger(L, lua_upvalueindex(2)));
     }
-    lua_settop(L, 3);
+    lua_pop(L, 1);
     lua_rawset(L, 1);
     return 0;
 }
@@ -109,6 +110,7 @@ static int facade_len(lua_State *L)
 {
     lua_Integer length = (lua_Integer)lua_rawlen(L, lua_upvalueindex(1));
 
+    luaL_checktype(L, 1, LUA_TTABLE);
     while (lua_rawgeti(L, 1, length + 1) != LUA_TNIL) {
         lua_pop(L, 1);
         length++;

@@ -131,16 +131,18 @@ void lp_request_install(lua_State *L)
 void lp_request_push(lua_State *L, request_rec *r)
 {
     lp_vm *vm = lp_vm_of(L);
+    lp_request *made;
 
     lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(REQUEST));
     if (!vm->request) {
         lua_pop(L, 1);
-        vm->request = lua_newuserdatauv(L, sizeof *vm->request, LP_TABLE_KINDS);
-        vm->request->r = NULL;
-        vm->request->body = NULL;
+        made = lua_newuserdatauv(L, sizeof *made, LP_TABLE_KINDS);
+        made->r = NULL;
+        made->body = NULL;
         luaL_setmetatable(L, TYPE_NAME);
         lua_pushvalue(L, -1);
         lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(REQUEST));
+        vm->request = made; /* only now that the registry keeps it */
     }
     vm->request->r = r;
 }
