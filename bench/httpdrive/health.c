@@ -27,6 +27,7 @@ static bool slurp(const char *path, char *out, size_t size)
     return true;
 }
 
+/* Of the calling thread: its CPU clock can be read by itself only. */
 void health_thread(struct thread_sample *s)
 {
     char path[64], text[128];
@@ -40,6 +41,7 @@ void health_thread(struct thread_sample *s)
         s->delay = (nsec)waited;
 }
 
+/* The first line of /proc/stat; ticks, which is enough for shares of a second or more. */
 void health_machine(struct health_sample *s)
 {
     unsigned long long v[8] = {0};
@@ -85,6 +87,7 @@ struct process {
     bool inside;
 };
 
+/* The name in /proc/PID/stat may hold anything: what counts follows its last bracket. */
 static bool read_process(struct process *p, pid_t pid)
 {
     char path[64], text[1024];
@@ -130,6 +133,7 @@ static struct process *read_processes(size_t *count)
     return all;
 }
 
+/* The list is in no order, so it is gone through until nothing is added. */
 static void mark_tree(struct process *all, size_t count, pid_t root)
 {
     bool grew = true;
@@ -147,6 +151,8 @@ static void mark_tree(struct process *all, size_t count, pid_t root)
     }
 }
 
+/* Proportional: a page that n processes share counts as 1/n in each, so that they add up. 0 when
+ * the kernel or the rights do not allow it. */
 static uint64_t pss_of(pid_t pid)
 {
     char path[64], text[2048];

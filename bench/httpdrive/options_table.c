@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All options of a run, in the order of the usage text. Letters are those of ab. */
+ * All options, in the order of the usage text. Letters are those of ab 2.4, with ab's meaning; what
+ * ab does not have is long only. Parser, usage text, completion and a test of the manual read this
+ * table: a new option is a field in struct options and a row here. */
 #include "options.h"
 
 #define AT(field)  offsetof(struct options, field)

@@ -14,6 +14,7 @@ struct times_row {
     double min, mean, sd, median, max;
 };
 
+/* A row from a histogram; all 0 when it is empty. */
 static struct times_row row_of(const char *name, const char *what, const struct hist *h)
 {
     return (struct times_row){name,          what,       h->count ? (double)h->min : 0,
@@ -40,6 +41,7 @@ static bool setup_row(const struct result *r, struct times_row *row)
     return true;
 }
 
+/* ab's four rows in terms of ours: its connect is our setup, its processing our service. */
 static void table_rows(const struct result *r, struct times_row rows[4])
 {
     const struct stats *s = &r->stats;
@@ -51,11 +53,13 @@ static void table_rows(const struct result *r, struct times_row rows[4])
     rows[3] = row_of("Total:", "the total time", s->times[TIME_RESPONSE]);
 }
 
+/* ab's table holds whole milliseconds. Rounded once, here, not before computing with them. */
 static long whole_ms(double ns)
 {
     return lround(ns / 1e6);
 }
 
+/* Each failure in one of ab's classes; there they may overlap and add up to more than all. */
 static void failure_classes(const struct stats *s, uint64_t classes[4])
 {
     memset(classes, 0, 4 * sizeof(*classes));
@@ -72,6 +76,7 @@ static uint64_t failed(const struct stats *s)
     return stats_failed(s) - s->outcomes[OUTCOME_STATUS];
 }
 
+/* Redirections too, as in ab. */
 static uint64_t not_2xx(const struct stats *s)
 {
     uint64_t sum = 0;
@@ -86,6 +91,7 @@ static bool sends_body(const struct plan *p)
     return p->options.post_file || p->options.put_file || p->options.body;
 }
 
+/* Of one target: ab has no other. */
 static uint64_t body_sent(const struct result *r)
 {
     const struct target *t = &r->plan->targets[0];
@@ -93,6 +99,7 @@ static uint64_t body_sent(const struct result *r)
     return (t->length - t->head_length) * stats_completed(&r->stats);
 }
 
+/* Up to the document's length. */
 static void print_server(const struct result *r, FILE *out)
 {
     const struct plan *p = r->plan;
@@ -116,6 +123,7 @@ static void print_server(const struct result *r, FILE *out)
     }
 }
 
+/* Up to the bytes transferred. */
 static void print_counts(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
@@ -141,6 +149,7 @@ static void print_counts(const struct result *r, FILE *out)
     fprintf(out, "HTML transferred:       %llu bytes\n", (unsigned long long)s->bytes_body);
 }
 
+/* Throughput and mean times. */
 static void print_rates(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
@@ -179,6 +188,7 @@ static void print_confidence(const struct times_row *row, FILE *out)
     }
 }
 
+/* With -S neither deviation nor median, as in ab. */
 static void print_table(const struct result *r, FILE *out)
 {
     bool confidence = !r->plan->options.no_confidence;
@@ -204,6 +214,7 @@ static void print_table(const struct result *r, FILE *out)
         print_confidence(&rows[i], out);
 }
 
+/* By nearest rank: of 99 fast answers and a slow one, the 99th is fast. */
 static void print_percentages(const struct hist *h, FILE *out)
 {
     static const int percents[] = {50, 66, 75, 80, 90, 95, 98, 99};
@@ -215,6 +226,7 @@ static void print_percentages(const struct hist *h, FILE *out)
     fprintf(out, " 100%%  %5ld (longest request)\n", whole_ms((double)h->max));
 }
 
+/* Three lines of banner, so that scripts that skip three lines skip three lines. */
 void output_ab(const struct result *r, FILE *out)
 {
     const struct options *o = &r->plan->options;
@@ -238,6 +250,7 @@ void output_ab(const struct result *r, FILE *out)
     }
 }
 
+/* 101 rows; the only place where ab shows fractions of a millisecond. */
 void output_ab_csv(const struct result *r, FILE *out)
 {
     const struct hist *h = r->stats.times[TIME_RESPONSE];
@@ -247,6 +260,7 @@ void output_ab_csv(const struct result *r, FILE *out)
         fprintf(out, "%d,%.3f\n", i, (double)hist_percentile(h, i) / 1e6);
 }
 
+/* ab sorts by duration, which looks like a trend when plotted. */
 static int by_begin(const void *a, const void *b)
 {
     nsec x = ((const struct logged *)a)->begun, y = ((const struct logged *)b)->begun;

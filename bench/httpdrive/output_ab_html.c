@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 
+/* Text of the server's and the user's, made harmless in HTML. */
 static void escaped(const char *text, FILE *out)
 {
     for (; *text; text++) {
@@ -23,6 +24,7 @@ static void escaped(const char *text, FILE *out)
     }
 }
 
+/* Attributes are the user's own and go into the tags as they are. */
 static const char *given(const char *attributes)
 {
     return attributes ? attributes : "";
@@ -45,6 +47,7 @@ row(const struct result *r, FILE *out, const char *name, const char *format, ...
     fputs("</td></tr>\n", out);
 }
 
+/* A row of the table of times, in ms. */
 static void times(const struct result *r, FILE *out, const char *name, const struct hist *h)
 {
     const struct options *o = &r->plan->options;
@@ -55,6 +58,7 @@ static void times(const struct result *r, FILE *out, const char *name, const str
             hist_mean(h) / 1e6, cell, (double)h->max / 1e6);
 }
 
+/* The rows between the document and its times. */
 static void counts(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;

@@ -9,11 +9,13 @@
 #define FEWEST_PAIRED   6
 #define FEWEST_UNPAIRED 4
 
+/* Times in microseconds; everything else as it is. */
 static double shown(enum metric m, double value)
 {
     return m == METRIC_MEDIAN ? value / 1e3 : value;
 }
 
+/* Rates have their unit in their name. */
 static const char *unit(enum metric m)
 {
     return m == METRIC_RATE ? "" : " us";
@@ -27,6 +29,7 @@ static const char *direction(enum metric m, bool more)
     return more ? "longer" : "shorter";
 }
 
+/* In words first; the numbers behind them in brackets. */
 static void print_verdict(const struct compare_report *r, size_t k, enum metric m, FILE *out)
 {
     const struct comparison *c = &r->results[k][m];
@@ -46,6 +49,7 @@ static void print_verdict(const struct compare_report *r, size_t k, enum metric 
             c->high, c->p_adjusted);
 }
 
+/* The medians of a side, and what it was. */
 static void print_side(const struct compare_report *r, const struct compare_side *side, FILE *out)
 {
     fprintf(out, "%-12s %3zu runs", side->name, side->runs);
@@ -59,6 +63,7 @@ static void print_side(const struct compare_report *r, const struct compare_side
     (void)r;
 }
 
+/* Sides first, then each against the first one, then how it was judged. */
 void compare_print(const struct compare_report *r, FILE *out)
 {
     size_t fewest = r->paired ? FEWEST_PAIRED : FEWEST_UNPAIRED;
@@ -95,6 +100,7 @@ void compare_print(const struct compare_report *r, FILE *out)
         fputs("WARNING: interrupted\n", out);
 }
 
+/* A metric that was not measured on both sides has no member. */
 static void write_comparison(struct json_writer *j, const struct compare_report *r, size_t k)
 {
     json_open(j, NULL, '{');
@@ -117,6 +123,7 @@ static void write_comparison(struct json_writer *j, const struct compare_report 
     json_close(j, '}');
 }
 
+/* With the value of every run, so that all of it can be computed anew. */
 void compare_json(const struct compare_report *r, FILE *out)
 {
     struct json_writer j = {.out = out};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
+/* Begin of each second in seconds since 1970, so that it can be laid beside a server's log. */
 void output_csv(const struct result *r, FILE *out)
 {
     const struct series *s = &r->stats.series;
@@ -47,6 +48,7 @@ void output_hgrm(const struct result *r, FILE *out)
     fprintf(out, "#[Buckets = %12d, SubBuckets     = %12d]\n", HIST_EXPONENTS, 2 * HIST_SUB);
 }
 
+/* The last so many bytes of a number; returns what follows them. */
 static unsigned char *big_endian(unsigned char *at, uint64_t value, int bytes)
 {
     for (int i = bytes - 1; i >= 0; i--)
@@ -98,6 +100,7 @@ static size_t encode_second(const struct second *s, unsigned char *out)
     return (size_t)(at - out);
 }
 
+/* RFC 4648, with padding. */
 static void print_base64(const unsigned char *in, size_t n, FILE *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -112,6 +115,7 @@ static void print_base64(const unsigned char *in, size_t n, FILE *out)
     }
 }
 
+/* One line of the log: a histogram, packed, with its place in time. */
 static bool print_interval(const struct second *s, double begin, double length, FILE *out)
 {
     size_t room = HLOG_HEAD + s->bucket_count * 18 + 1;
@@ -132,6 +136,7 @@ static bool print_interval(const struct second *s, double begin, double length, 
     return fine;
 }
 
+/* Times count from StartTime; merging tools align several logs by it. */
 void output_hlog(const struct result *r, FILE *out)
 {
     const struct series *s = &r->stats.series;

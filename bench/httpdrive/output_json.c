@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Everything a run found, as JSON; docs/httpdrive-json.md is its contract. */
+ * Everything a run found, as JSON; docs/httpdrive-json.md is its contract.
+ *
+ * Names stay within a format, and new ones may come. What is needed to add this result to others,
+ * or to compute a statistic that nobody thought of, is there too: the buckets of every histogram
+ * and the counts of every second. Each function writes one member of the object, in the order of
+ * the document; stored.c reads them back. */
 #include "json_write.h"
 #include "output.h"
 
@@ -12,6 +17,7 @@
 
 const double output_percentiles[] = {50, 66, 75, 80, 90, 95, 98, 99, 99.9, 99.99, -1};
 
+/* Texts that were given several times, in their order. */
 static void write_list(struct json_writer *j, const char *key, const struct text_list *list)
 {
     json_open_flat(j, key, '[');
@@ -30,11 +36,13 @@ static void write_bound(struct json_writer *j, const char *key, uint64_t value)
     }
 }
 
+/* The driver keeps nanoseconds; people who read the file expect seconds. */
 static void write_seconds(struct json_writer *j, const char *key, nsec value)
 {
     json_number(j, key, (double)value / 1e9);
 }
 
+/* What was asked for, as it was understood: defaults and machine's share included. */
 static void write_options(struct json_writer *j, const struct plan *p)
 {
     const struct options *o = &p->options;
@@ -77,6 +85,7 @@ static void write_options(struct json_writer *j, const struct plan *p)
     json_close(j, '}');
 }
 
+/* Where the requests went, and what the first answer told of the server. */
 static void write_target(struct json_writer *j, const struct result *r)
 {
     const struct plan *p = r->plan;
@@ -100,6 +109,7 @@ static void write_target(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* Of the machine that drove. Shares are of all its processors over the measurement. */
 static void write_machine(struct json_writer *j, const struct result *r)
 {
     struct utsname u;
@@ -120,6 +130,7 @@ static void write_machine(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* Every outcome is named even if it is 0, so that a reader need not know which there are. */
 static void write_requests(struct json_writer *j, const struct result *r)
 {
     const struct stats *s = &r->stats;
@@ -152,6 +163,7 @@ static void write_requests(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* The reasons behind the outcomes. errno by name: its numbers differ between systems. */
 static void write_errors(struct json_writer *j, const struct stats *s)
 {
     json_open(j, "errors", '[');
@@ -168,6 +180,7 @@ static void write_errors(struct json_writer *j, const struct stats *s)
     json_count(j, "errors_unlisted", s->errors_unlisted);
 }
 
+/* null in a closed loop, where nothing was scheduled. */
 static void write_open_loop(struct json_writer *j, const struct result *r)
 {
     if (r->plan->rate == 0) {
@@ -182,6 +195,7 @@ static void write_open_loop(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* carried + opened = closed + alive. */
 static void write_connections(struct json_writer *j, const struct result *r)
 {
     const struct stats *s = &r->stats;
@@ -212,6 +226,7 @@ static void write_connections(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* What a reader mostly wants of a histogram, in ns. */
 static void write_summary(struct json_writer *j, const char *key, const struct hist *h)
 {
     char name[32];
@@ -229,6 +244,8 @@ static void write_summary(struct json_writer *j, const char *key, const struct h
     json_close(j, '}');
 }
 
+/* All of it: [index, count] of the buckets that are not empty. The sums are written with all
+ * their digits, since deviations are computed from them. */
 static void write_histogram(struct json_writer *j, const char *key, const struct hist *h)
 {
     json_open_flat(j, key, '{');
@@ -250,6 +267,7 @@ static void write_histogram(struct json_writer *j, const char *key, const struct
     json_close(j, '}');
 }
 
+/* Summaries first: they stand where people look, the buckets may be long. */
 static void write_times(struct json_writer *j, const struct stats *s)
 {
     json_open(j, "latency_ns", '{');
@@ -264,6 +282,7 @@ static void write_times(struct json_writer *j, const struct stats *s)
     json_close(j, '}');
 }
 
+/* One second with its own, coarser, histogram. */
 static void write_second(struct json_writer *j, const struct second *s)
 {
     json_open_flat(j, NULL, '{');
@@ -298,6 +317,7 @@ static void write_series(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* Was the driver the limit? The judgement and what it was made of. */
 static void write_client(struct json_writer *j, const struct result *r)
 {
     json_open(j, "client", '{');
@@ -323,6 +343,7 @@ static void write_client(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* null without --server-pid, or when the process had gone. */
 static void write_tree(struct json_writer *j, const struct result *r)
 {
     if (!r->have_tree || !r->tree_after.known) {
@@ -338,6 +359,7 @@ static void write_tree(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* In no particular order: it is a count of values, not a list. */
 static void write_tally(struct json_writer *j, const struct result *r)
 {
     const struct tally *t = &r->stats.tally;
@@ -357,6 +379,7 @@ static void write_tally(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* Empty with one URL: there the totals say it all. */
 static void write_targets(struct json_writer *j, const struct result *r)
 {
     json_open(j, "targets", '[');
@@ -376,6 +399,7 @@ static void write_targets(struct json_writer *j, const struct result *r)
     json_close(j, ']');
 }
 
+/* What is not part of anything else here. */
 static void write_warmup(struct json_writer *j, const struct result *r)
 {
     json_open(j, "warmup", '{');
@@ -386,6 +410,7 @@ static void write_warmup(struct json_writer *j, const struct result *r)
     json_close(j, '}');
 }
 
+/* What the report warns of. steady is null when the run was too short to have thirds. */
 static void write_judgement(struct json_writer *j, const struct result *r)
 {
     if (r->steady < 0) {

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The report for people: ab's line names for the same quantities, units that fit the values. */
+ * The report for people: ab's line names for the same quantities, units that fit the values.
+ *
+ * The order is that of reading: what was run, what to beware of, how much, how it ended, how long
+ * it took, over which connections, and at last whether the driver itself was up to it. A line that
+ * would say nothing is left out; a number that would mislead is printed as "-". */
 #include "output.h"
 
 #include <string.h>
 
 #define NAME_WIDTH 24
 
+/* The name of a quantity, as wide as ab prints it: scripts cut there. */
 static void line(FILE *out, const char *name)
 {
     fprintf(out, "%-*s", NAME_WIDTH, name);
@@ -26,6 +31,7 @@ static const char *time_text(double ns, char *out, size_t size)
     return out;
 }
 
+/* What was run, so that a report can be understood without its command. */
 static void print_setting(const struct result *r, FILE *out)
 {
     const struct plan *p = r->plan;
@@ -69,6 +75,7 @@ static void print_setting(const struct result *r, FILE *out)
     }
 }
 
+/* Before the numbers, not after: they say how far to trust them. */
 static void print_warnings(const struct result *r, FILE *out)
 {
     if (r->client_bound || r->warning_count)
@@ -79,6 +86,7 @@ static void print_warnings(const struct result *r, FILE *out)
         fprintf(out, "WARNING: %s\n", r->warnings[i]);
 }
 
+/* ab's block. The first "Time per request" is the measured mean, not concurrency x time / n. */
 static void print_throughput(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
@@ -113,6 +121,7 @@ static void print_throughput(const struct result *r, FILE *out)
             r->seconds > 0 ? (double)s->bytes_received / 1024 / r->seconds : 0);
 }
 
+/* The reasons behind the outcomes, where there is more to say than the name. */
 static void print_errors(const struct stats *s, FILE *out)
 {
     for (unsigned i = 0; i < s->error_kinds; i++) {
@@ -125,6 +134,7 @@ static void print_errors(const struct stats *s, FILE *out)
     }
 }
 
+/* The conservation law as a sum that everyone can check. */
 static void print_outcomes(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
@@ -154,6 +164,7 @@ static void print_outcomes(const struct result *r, FILE *out)
                 (unsigned long long)s->late, (unsigned long long)s->unsent);
 }
 
+/* One line of the table. No line for what never happened, such as TLS without TLS. */
 static void print_phase(const struct hist *h, const char *name, FILE *out)
 {
     char min[32], mean[32], sd[32], median[32], max[32];
@@ -167,6 +178,7 @@ static void print_phase(const struct hist *h, const char *name, FILE *out)
             time_text((double)h->max, max, sizeof(max)));
 }
 
+/* In an open loop the main time counts from when requests were due, and has another name. */
 static void print_latency(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
@@ -196,6 +208,7 @@ static void print_latency(const struct result *r, FILE *out)
     fprintf(out, "   100%% %10s (longest request)\n", text);
 }
 
+/* How many connections there were, and how many it would have taken. */
 static void print_connections(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
@@ -214,6 +227,7 @@ static void print_connections(const struct result *r, FILE *out)
         putc('\n', out);
 }
 
+/* Sixty-four lines at most: with more values it is no tally of workers any more. */
 static void print_tally(const struct result *r, FILE *out)
 {
     const struct tally *t = &r->stats.tally;
@@ -228,6 +242,7 @@ static void print_tally(const struct result *r, FILE *out)
     }
 }
 
+/* One line for each of several URLs. */
 static void print_targets(const struct result *r, FILE *out)
 {
     char median[32], high[32];
@@ -243,6 +258,7 @@ static void print_targets(const struct result *r, FILE *out)
     }
 }
 
+/* Whether the driver, the machine or the server was busy. */
 static void print_health(const struct result *r, FILE *out)
 {
     char own[32];

@@ -16,6 +16,7 @@ struct problem {
     size_t size;
 };
 
+/* Writes why; always false. */
 static bool __attribute__((format(printf, 2, 3)))
 refuse(const struct problem *e, const char *format, ...)
 {
@@ -27,6 +28,7 @@ refuse(const struct problem *e, const char *format, ...)
     return false;
 }
 
+/* -m wins, then what the body's option implies. */
 const char *plan_method(const struct plan *p)
 {
     const struct options *o = &p->options;
@@ -38,6 +40,7 @@ const char *plan_method(const struct plan *p)
     return o->put_file ? "PUT" : o->post_file || o->body ? "POST" : "GET";
 }
 
+/* What a method may consist of (RFC 9110, 5.6.2). */
 static bool is_token(const char *text)
 {
     return *text && !text[strspn(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
@@ -72,6 +75,7 @@ static bool resolve(const char *host, unsigned port, struct address **list, unsi
     return true;
 }
 
+/* Then driver and server share their processors, which the report says. */
 static bool is_loopback(const struct address *a)
 {
     if (a->as.any.sa_family == AF_INET)
@@ -97,6 +101,7 @@ static bool use_socket_path(struct plan *p, const char *path, const struct probl
     return true;
 }
 
+/* To the proxy if there is one: the server's name may then be unknown here. */
 static bool plan_addresses(struct plan *p, const struct problem *e)
 {
     const char *path = p->options.unix_path ? p->options.unix_path : p->url.unix_path;
@@ -123,6 +128,7 @@ static bool plan_addresses(struct plan *p, const struct problem *e)
     return true;
 }
 
+/* Each connection takes the next of them; ephemeral ports are counted for each. */
 static bool plan_sources(struct plan *p, const struct problem *e)
 {
     for (size_t i = 0; i < p->options.sources.count; i++) {
@@ -132,6 +138,7 @@ static bool plan_sources(struct plan *p, const struct problem *e)
     return true;
 }
 
+/* Names the URL in the message, since a file may hold many. */
 static bool parse_url(struct url *u, const char *text, const struct problem *e)
 {
     char reason[200];
@@ -140,6 +147,7 @@ static bool parse_url(struct url *u, const char *text, const struct problem *e)
            refuse(e, "HD013: URL '%.200s': %s", text, reason);
 }
 
+/* The request's bytes are made once, here; the run only sends them. */
 static bool add_target(struct plan *p, const char *path, size_t length, double weight,
                        const struct buffer *body, const struct problem *e)
 {
@@ -186,6 +194,7 @@ static bool add_line(struct plan *p, char *line, unsigned number, const struct b
     return add_target(p, u.path, u.path_length, weight, body, e);
 }
 
+/* From --urls, or the one URL. Weights become shares, added up for a binary search. */
 static bool plan_targets(struct plan *p, const struct buffer *body, const struct problem *e)
 {
     struct buffer file = {0};
@@ -246,6 +255,7 @@ static bool plan_expected(struct plan *p, const struct problem *e)
     return true;
 }
 
+/* The file is read now, so that its absence does not end a run half-way. */
 static bool plan_verify(struct plan *p, const struct problem *e)
 {
     const char *what = p->options.verify;
@@ -264,6 +274,7 @@ static bool plan_verify(struct plan *p, const struct problem *e)
     return true;
 }
 
+/* One body for all targets. */
 static bool plan_body(struct plan *p, struct buffer *body, bool *have, const struct problem *e)
 {
     const struct options *o = &p->options;
@@ -298,6 +309,7 @@ static bool check_headers(const struct plan *p, const struct problem *e)
     return true;
 }
 
+/* May a request be sent twice? (RFC 9110, 9.2.2) */
 static bool idempotent(const char *method)
 {
     static const char *const safe[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
@@ -331,6 +343,8 @@ static uint64_t share(uint64_t n, const struct options *o)
     return n / o->segments + (o->segment < n % o->segments);
 }
 
+/* With several machines: what this one's part is. The rate stays that of all, and pace.c takes
+ * every n-th arrival of it. */
 static bool plan_share(struct plan *p, const struct problem *e)
 {
     struct options *o = &p->options;
@@ -354,6 +368,7 @@ static bool plan_share(struct plan *p, const struct problem *e)
     return true;
 }
 
+/* With --urls the URL, if there is one, names the server and the file holds paths. */
 static bool plan_url(struct plan *p, const struct problem *e)
 {
     const struct options *o = &p->options;
@@ -367,6 +382,7 @@ static bool plan_url(struct plan *p, const struct problem *e)
     return true;
 }
 
+/* The requests, and what follows from them. */
 static bool plan_requests(struct plan *p, const struct problem *e)
 {
     struct buffer body = {0};

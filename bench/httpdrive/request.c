@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+/* Doubles, so that building a request of n bytes takes n steps, not n squared. */
 static void buffer_reserve(struct buffer *b, size_t more)
 {
     if (b->length + more + 1 > b->room) {
@@ -47,6 +48,7 @@ void buffer_print(struct buffer *b, const char *format, ...)
     va_end(arguments);
 }
 
+/* Piece by piece: the size of standard input is not known beforehand. */
 bool buffer_read_file(struct buffer *b, const char *path)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
@@ -67,6 +69,7 @@ bool buffer_read_file(struct buffer *b, const char *path)
     return failure == 0;
 }
 
+/* RFC 4648, with padding. */
 static void add_base64(struct buffer *b, const char *text)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -83,6 +86,7 @@ static void add_base64(struct buffer *b, const char *text)
     }
 }
 
+/* "Basic dXNlcjpwYXNz" */
 static void add_basic(struct buffer *b, const char *name, const char *user_password)
 {
     buffer_print(b, "%s: Basic ", name);
@@ -90,6 +94,7 @@ static void add_basic(struct buffer *b, const char *name, const char *user_passw
     buffer_print(b, "\r\n");
 }
 
+/* Is this "NAME: VALUE" a header of that name? */
 static bool named(const char *header, const char *name)
 {
     size_t n = strlen(name);
@@ -107,6 +112,7 @@ static void add_default(struct buffer *b, const struct options *o, const char *n
     buffer_print(b, "%s: %s\r\n", name, value);
 }
 
+/* All in one header, as RFC 6265 wants it. */
 static void add_cookies(struct buffer *b, const struct text_list *cookies)
 {
     for (size_t i = 0; i < cookies->count; i++)
@@ -115,6 +121,7 @@ static void add_cookies(struct buffer *b, const struct text_list *cookies)
         buffer_print(b, "\r\n");
 }
 
+/* A body of 0 bytes is one too, and says so. */
 static void add_body_headers(struct buffer *b, const struct options *o, size_t length)
 {
     char number[32];
@@ -124,6 +131,7 @@ static void add_body_headers(struct buffer *b, const struct options *o, size_t l
     add_default(b, o, "Content-Type", o->content_type ? o->content_type : "text/plain");
 }
 
+/* Ours first; those of the user replace them by name and follow in their order. */
 static void add_headers(struct buffer *b, const struct plan *p)
 {
     const struct options *o = &p->options;
@@ -145,6 +153,7 @@ static void add_headers(struct buffer *b, const struct plan *p)
         buffer_print(b, "%s\r\n", o->headers.items[i]);
 }
 
+/* Through a plain proxy the request line holds the whole URL (absolute form). */
 void request_make(const struct plan *p, struct target *t, const char *path, size_t path_length,
                   const struct buffer *body)
 {
@@ -170,6 +179,7 @@ void request_make(const struct plan *p, struct target *t, const char *path, size
     t->path = b.bytes;
 }
 
+/* The port is always named, also when it is the scheme's own (RFC 9110, 9.3.6). */
 void request_make_tunnel(struct plan *p)
 {
     struct buffer b = {0};

@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Beyond these the result is called the driver's own, with the reason. A thread that is busy 85 %
+ * of the time meets every burst late; others report that 80 % already shows. */
 #define BUSY_LIMIT     0.85
 #define DELAY_LIMIT    0.05
 #define LATENESS_LIMIT 0.10
-#define FEW_SAMPLES    1000
-#define SHORT_RUN      5.0
-#define STEADY_LIMIT   0.10
+/* A p99 has ten samples above it from 1,000 on. */
+#define FEW_SAMPLES 1000
+#define SHORT_RUN   5.0
+/* Between the first and the last third of a run. */
+#define STEADY_LIMIT 0.10
 
 static void __attribute__((format(printf, 2, 3))) warn(struct result *r, const char *format, ...)
 {
@@ -37,6 +41,7 @@ static void __attribute__((format(printf, 2, 3))) bound(struct result *r, const 
     va_end(arguments);
 }
 
+/* Three signs that the result is the driver's: no time left, no CPU given, answers that waited. */
 static void judge_client(struct result *r)
 {
     double typical = (double)hist_percentile(r->stats.times[TIME_RESPONSE], 50);
@@ -76,6 +81,7 @@ static void judge_steadiness(struct result *r)
     r->steady = fabs(r->steady_change - 1) <= STEADY_LIMIT;
 }
 
+/* Too little to trust. */
 static void warn_of_size(struct result *r)
 {
     const struct options *o = &r->plan->options;
@@ -92,6 +98,7 @@ static void warn_of_size(struct result *r)
              o->warmup_time || o->warmup_auto || o->warmup_requests ? "" : " (try --warmup)");
 }
 
+/* What went wrong, worst first. */
 static void warn_of_trouble(struct result *r)
 {
     const struct stats *s = &r->stats;
@@ -117,6 +124,7 @@ static void warn_of_trouble(struct result *r)
         warn(r, "DEFECT: the outcomes do not add up to the requests started");
 }
 
+/* Over all that completed, whatever the outcome: each has cost its share. */
 static double per_request_us(double cpu, const struct stats *s)
 {
     uint64_t completed = stats_completed(s);
@@ -124,6 +132,7 @@ static double per_request_us(double cpu, const struct stats *s)
     return completed ? cpu * 1e6 / (double)completed : 0;
 }
 
+/* Order matters: warnings read what is computed before them. */
 void result_conclude(struct result *r)
 {
     const struct stats *s = &r->stats;
@@ -152,6 +161,7 @@ void result_free(struct result *r)
     r->threads = NULL;
 }
 
+/* The most serious reason wins. */
 int result_exit_code(const struct result *r)
 {
     const struct options *o = &r->plan->options;
