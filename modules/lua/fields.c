@@ -24,6 +24,7 @@ static char *check_text(lua_State *L, request_rec *r, int value)
     if (strlen(text) != length) {
         luaL_error(L, "the value must not contain a NUL");
     }
+    lp_request_charge(L, length + 1);
     return apr_pstrmemdup(r->pool, text, length);
 }
 
@@ -70,10 +71,14 @@ static void set_content_type(lua_State *L, request_rec *r, int value)
     if (fault) {
         luaL_error(L, "content_type: %s", fault);
     }
+    lp_request_charge(L, 2 * (length + 1)); /* httpd may keep a copy of its own */
     ap_set_content_type(r, apr_pstrmemdup(r->pool, type, length));
 }
 
 /* ap_get_status_line() gives the line of 500 for what it does not know. */
+/* About what a line of one's own takes. */
+#define STATUS_LINE 24
+
 void lp_status_line(request_rec *r, int status)
 {
     if (strncmp(ap_get_status_line(status), "500", 3) != 0 || status == 500) {
@@ -90,6 +95,7 @@ static void set_status(lua_State *L, request_rec *r, int value)
     if (!ap_is_HTTP_VALID_RESPONSE(status) || ap_is_HTTP_INFO(status)) {
         luaL_error(L, "%I is no HTTP status of a response", (LUAI_UACINT)status);
     }
+    lp_request_charge(L, STATUS_LINE);
     r->status = (int)status;
     lp_status_line(r, r->status);
 }
@@ -176,8 +182,12 @@ static int get_auth_name(lua_State *L, request_rec *r)
 /* mod_lua gives "" where there is no password, and no name above. */
 static int get_basic_auth_pw(lua_State *L, request_rec *r)
 {
+    const char *header = apr_table_get(r->headers_in, "Authorization");
     const char *password = NULL;
-    int status = ap_get_basic_auth_pw(r, &password);
+    int status;
+
+    lp_request_charge(L, header ? 2 * strlen(header) : 0); /* decoded anew each time */
+    status = ap_get_basic_auth_pw(r, &password);
 
     lua_pushstring(L, status == OK && password ? password : "");
     return 1;

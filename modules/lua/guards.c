@@ -7,8 +7,8 @@
  * arguments, results, messages and yields are the original's. (An original with upvalues of its own
  * needs a frame of its own: math.randomseed.) */
 #include "modules/lua/guards.h"
+#include "modules/lua/finalizer.h"
 #include "modules/lua/isolate.h"
-#include "modules/lua/limit.h"
 #include "modules/common/conf_value.h"
 #include <string.h>
 
@@ -56,7 +56,6 @@ static int guarded_getmetatable(lua_State *L)
     return 1;
 }
 
-/* A metatable with __gc leaves work for after the use: closing the VM does it, all of it. */
 static int guarded_setmetatable(lua_State *L)
 {
     int type = lua_type(L, 2);
@@ -67,15 +66,8 @@ static int guarded_setmetatable(lua_State *L)
     if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL) {
         return luaL_error(L, "cannot change a protected metatable");
     }
-    if (type == LUA_TTABLE) {
-        lua_pushliteral(L, "__gc");
-        if (lua_rawget(L, 2) != LUA_TNIL) {
-            lp_vm_of(L)->marks |= LP_MARK_DROP;
-            lp_limit_finalizer(L, 2);
-        }
-    }
     lua_settop(L, 2);
-    lua_setmetatable(L, 1);
+    lp_finalizer_setmetatable(L);
     return 1;
 }
 
@@ -175,6 +167,61 @@ static int guarded_setlocale(lua_State *L)
     return 1;
 }
 
+/* Most elements that table.move and its kin are asked to move or sort. A loop in C can't be
+ * stopped, and lengths need not be true: #t may be anything, and moving nil takes no memory. */
+#define MOST_ELEMENTS (1 << 26)
+
+/* table.insert and table.remove move what lies behind the position, if one is given. */
+static int moves_rest(lua_State *L, int position)
+{
+    if (lua_istable(L, 1) && !lua_isnoneornil(L, position) && luaL_len(L, 1) > MOST_ELEMENTS) {
+        return luaL_error(L, "too many elements to move");
+    }
+    return lp_guard_pass(L);
+}
+
+static int guarded_insert(lua_State *L)
+{
+    return moves_rest(L, 3);
+}
+
+static int guarded_remove(lua_State *L)
+{
+    return moves_rest(L, 2);
+}
+
+static int guarded_move(lua_State *L)
+{
+    lua_Integer first = luaL_checkinteger(L, 2);
+    lua_Integer last = luaL_checkinteger(L, 3);
+
+    if (last >= first && (lua_Unsigned)last - (lua_Unsigned)first > MOST_ELEMENTS) {
+        return luaL_argerror(L, 3, "too many elements to move");
+    }
+    return lp_guard_pass(L);
+}
+
+static int guarded_sort(lua_State *L)
+{
+    luaL_argcheck(L, !lua_istable(L, 1) || luaL_len(L, 1) <= MOST_ELEMENTS, 1, "array too big");
+    return lp_guard_pass(L);
+}
+
+/* Nothing, repeated: the one case that no memory limit ends. */
+static int guarded_rep(lua_State *L)
+{
+    size_t length, separator;
+
+    luaL_checklstring(L, 1, &length);
+    luaL_checkinteger(L, 2);
+    luaL_optlstring(L, 3, "", &separator);
+    if (!length && !separator) {
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    return lp_guard_pass(L);
+}
+
 /* The original has an upvalue of its own, so it needs its own frame. */
 static int guarded_randomseed(lua_State *L)
 {
@@ -229,7 +276,14 @@ static int guarded_debug_setmetatable(lua_State *L)
     if (lua_type(L, 1) == LUA_TUSERDATA) {
         return luaL_error(L, "debug.setmetatable is not available for userdata");
     }
-    return reaches_deep(L);
+    lp_vm_of(L)->marks |= LP_MARK_DROP;
+    lp_facade_settle(L, 1);
+    if (!lua_istable(L, 1) || !(lua_istable(L, 2) || lua_isnil(L, 2))) {
+        return lp_guard_pass(L);
+    }
+    lua_settop(L, 2);
+    lp_finalizer_setmetatable(L);
+    return 1;
 }
 
 /* The user values of r and of its tables keep each other alive. */
@@ -262,6 +316,11 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"_G", "dofile", guarded_dofile},
                                   {"os", "exit", refused_exit},
                                   {"os", "setlocale", guarded_setlocale},
+                                  {"table", "insert", guarded_insert},
+                                  {"table", "remove", guarded_remove},
+                                  {"table", "move", guarded_move},
+                                  {"table", "sort", guarded_sort},
+                                  {"string", "rep", guarded_rep},
                                   {"math", "randomseed", guarded_randomseed},
                                   {"io", "open", opens_file},
                                   {"io", "popen", opens_file},

@@ -16,6 +16,9 @@
 /* What r:requestbody(file) moves at a time. */
 #define COPY_BYTES 8192
 
+/* About what APR keeps for a file, and for why it could not be opened. */
+#define FILE_BYTES 512
+
 /* [-0, +0, m] A form_callback: adds the field to the tables at 1 and 2 above `base`: its first
  * value, and the list of all. May leave with a Lua error: the parsers hold nothing but pool memory.
  */
@@ -82,6 +85,7 @@ static int request_parseargs(lua_State *L)
     form_error error = FORM_OK;
 
     if (r->args) {
+        lp_request_charge(L, 2 * strlen(r->args));
         error = form_parse_urlencoded(r->pool, r->args, strlen(r->args), NULL, add_field, &c);
     }
     return error == FORM_OK ? 2 : push_failure(L, form_error_text(error));
@@ -163,8 +167,11 @@ static int body_to_file(lua_State *L, lp_request *request, const char *name, lua
     apr_off_t copied;
     const char *fault;
     char reason[120];
-    apr_status_t rv = apr_file_open(&file, name, APR_WRITE | APR_CREATE | APR_TRUNCATE | APR_BINARY,
-                                    APR_FPROT_OS_DEFAULT, r->pool);
+    apr_status_t rv;
+
+    lp_request_charge(L, 2 * strlen(name) + FILE_BYTES);
+    rv = apr_file_open(&file, name, APR_WRITE | APR_CREATE | APR_TRUNCATE | APR_BINARY,
+                       APR_FPROT_OS_DEFAULT, r->pool);
     if (rv != APR_SUCCESS) {
         return push_failure(
             L, apr_psprintf(r->pool, "%s: %s", name, apr_strerror(rv, reason, sizeof reason)));

@@ -37,7 +37,7 @@ static void raise_overdue(lua_State *L, lua_Debug *ar)
         lua_pushfstring(L, "%sstopped after %f seconds (LuaTimeLimit)", lua_tostring(L, -1),
                         (lua_Number)limit / (lua_Number)APR_USEC_PER_SEC);
     } else {
-        lua_pushfstring(L, "%sstopped: the VM is being closed", lua_tostring(L, -1));
+        lua_pushfstring(L, "%sstopped: a finalizer takes too long", lua_tostring(L, -1));
     }
     lua_error(L);
 }
@@ -75,9 +75,10 @@ apr_status_t lp_limit_init(server_rec *s)
 {
     struct sigaction action, old;
 
+    /* Without SA_RESTART: a script that waits in open() or read(), for a named pipe or a program's
+     * output, is to come back. httpd's own calls try again. */
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     for (int i = FIRST_SIGNAL; i >= LAST_SIGNAL; i--) {
         if (sigaction(i, NULL, &old) == 0 && old.sa_handler == SIG_DFL &&
@@ -177,13 +178,14 @@ static int guarded_resume(lua_State *L)
     return results;
 }
 
-/* coroutine.close runs the pending __close metamethods in the coroutine. */
+/* coroutine.close runs the pending __close metamethods in the coroutine, be it suspended or ended
+ * by an error. */
 static int guarded_close(lua_State *L)
 {
     lua_State *co = lua_tothread(L, 1);
     int results;
 
-    if (!co || lua_status(co) != LUA_YIELD) {
+    if (!co || lua_status(co) == LUA_OK) { /* running, finished or not begun: nothing is pending */
         return lp_guard_pass(L);
     }
     runs(co);
@@ -278,37 +280,21 @@ static int guarded_xpcall(lua_State *L)
     return lp_guard_pass(L);
 }
 
-/* Stands for a finalizer (the upvalue). Lua runs finalizers without hooks, but a coroutine has
- * hooks of its own. */
-static int limited_finalizer(lua_State *L)
+void lp_limit_call(lua_State *L)
 {
     lua_State *co = lua_newthread(L);
     int results, status;
 
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_pushvalue(L, 1);
+    lua_insert(L, -3); /* the coroutine stays, so that it is not collected */
     lua_xmove(L, co, 2);
     runs(co);
     status = lua_resume(co, L, 1, &results);
     runs(L);
-    if (status == LUA_OK || status == LUA_YIELD) {
-        return 0;
+    if (status != LUA_OK && status != LUA_YIELD) {
+        lua_xmove(co, L, 1);
+        lua_error(L);
     }
-    lua_xmove(co, L, 1);
-    return lua_error(L); /* becomes a warning, as any error in a finalizer */
-}
-
-void lp_limit_finalizer(lua_State *L, int metatable)
-{
-    lua_pushliteral(L, "__gc");
-    if (lua_rawget(L, metatable) == LUA_TFUNCTION && lua_tocfunction(L, -1) != limited_finalizer) {
-        lua_pushcclosure(L, limited_finalizer, 1);
-        lua_pushliteral(L, "__gc");
-        lua_insert(L, -2);
-        lua_rawset(L, metatable);
-    } else {
-        lua_pop(L, 1);
-    }
+    lua_pop(L, 1);
 }
 
 static const lp_guard guards[] = {{"coroutine", "resume", guarded_resume},

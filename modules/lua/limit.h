@@ -20,8 +20,9 @@ void lp_limit_install(lua_State *L);
 void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit);
 void lp_limit_leave(lp_vm *vm);
 
-/* [-0, +0, m] If the metatable at the absolute index has a finalizer, puts it under the limit. */
-void lp_limit_finalizer(lua_State *L, int metatable);
+/* [-2, +0, e] Calls the value below the argument on top in a coroutine of its own: where hooks are
+ * off, they are on there. */
+void lp_limit_call(lua_State *L);
 
 /* Whether this thread runs a script: what it asks for then, it must not wait for. */
 int lp_limit_nested(void);

@@ -24,6 +24,17 @@ lp_request *lp_request_check(lua_State *L, int index)
 }
 
 /* [-0, +1|+0, e] The value of a property; the object lies at index 1. */
+void lp_request_charge(lua_State *L, apr_size_t bytes)
+{
+    lp_vm *vm = lp_vm_of(L);
+
+    vm->lent += bytes;
+    if (vm->limit && vm->used + vm->lent > vm->limit) {
+        vm->refused = 1;
+        luaL_error(L, "not enough memory");
+    }
+}
+
 static int push_field(lua_State *L, request_rec *r, const lp_field *field)
 {
     const char *place = (const char *)r + field->offset;

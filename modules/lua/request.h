@@ -39,6 +39,10 @@ void lp_request_close(lp_vm *vm);
  */
 lp_request *lp_request_check(lua_State *L, int index);
 
+/* [-0, +0, v] Counts bytes that a call takes from the request's pool, which gives nothing back
+ * before the request ends, against LuaMemoryLimit. */
+void lp_request_charge(lua_State *L, apr_size_t bytes);
+
 /* A property of r. Kinds that lie in request_rec have its offset. */
 typedef enum {
     LP_FIELD_TEXT,   /* const char *, nil when NULL */

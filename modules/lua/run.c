@@ -174,6 +174,7 @@ int lp_run(lp_vm *vm, lp_call *call, failure *f)
     vm->conf = conf;
     vm->now = call->r->request_time;
     vm->limit = (apr_size_t)PICK(conf, &lp_defaults, memory_limit);
+    vm->lent = 0;
     vm->refused = 0;
     lp_limit_enter(vm, PICK(conf, &lp_defaults, time_limit));
     lua_pushcfunction(L, on_error);

@@ -11,6 +11,9 @@
 
 #define TYPE_NAME "Apr.Table"
 
+/* What an entry takes besides its texts, in a table that grows by doubling. */
+#define ENTRY_BYTES 64
+
 /* The userdata; its user value 1 is the request object, which lives as long for it. */
 typedef struct view {
     lp_request *request;
@@ -82,6 +85,7 @@ static const char *check_value(lua_State *L, const view *v, int index)
     if (fault) {
         luaL_error(L, "%s", fault);
     }
+    lp_request_charge(L, lua_rawlen(L, 2) + length + ENTRY_BYTES);
     return value;
 }
 

@@ -5,6 +5,7 @@
  * freed memory serves all VMs. */
 #include "modules/lua/vm.h"
 #include "modules/lua/apache2.h"
+#include "modules/lua/finalizer.h"
 #include "modules/lua/guards.h"
 #include "modules/lua/isolate.h"
 #include "modules/lua/limit.h"
@@ -100,6 +101,7 @@ static int furnish(lua_State *L)
 {
     luaL_checkversion(L);
     luaL_openlibs(L);
+    lp_finalizer_install(L);
     lp_apache2_install(L);
     lp_guards_install(L);
     lp_limit_install(L);
@@ -153,17 +155,22 @@ lp_vm *lp_vm_make(const lp_vm_world *world)
     return vm;
 }
 
-/* Finalizers that scripts set are given a second. */
+/* Scripts' finalizers may run: they are given a second. */
+static void with_limit(lp_vm *vm, void (*work)(lua_State *L))
+{
+    if (vm->watch && vm->marks & LP_MARK_DROP) {
+        lp_limit_enter(vm, APR_USEC_PER_SEC);
+        work(vm->L);
+        lp_limit_leave(vm);
+    } else {
+        work(vm->L);
+    }
+}
+
 void lp_vm_unmake(lp_vm *vm)
 {
     vm->limit = 0;
-    if (vm->watch && vm->marks & LP_MARK_DROP) {
-        lp_limit_enter(vm, APR_USEC_PER_SEC);
-        lua_close(vm->L);
-        lp_limit_leave(vm);
-    } else {
-        lua_close(vm->L);
-    }
+    with_limit(vm, lua_close);
     if (vm->watch) {
         watchdog_remove(vm->watch);
     }
@@ -187,12 +194,17 @@ int lp_vm_wants_sweep(const lp_vm *vm)
     return vm->used > vm->swept + (vm->swept > SWEEP_BYTES ? vm->swept : SWEEP_BYTES);
 }
 
+static void collect(lua_State *L)
+{
+    lua_gc(L, LUA_GCCOLLECT);
+}
+
 void lp_vm_sweep(lp_vm *vm)
 {
     if (!vm->begun) {
         lp_run_forget(vm);
     }
-    lua_gc(vm->L, LUA_GCCOLLECT);
+    with_limit(vm, collect);
     vm->swept = vm->used;
     if (vm->used > vm->reported + REPORT_STEP || vm->used + REPORT_STEP < vm->reported) {
         report(vm, vm->used);

@@ -52,6 +52,7 @@ typedef struct lp_vm {
     apr_size_t used;     /* bytes held now */
     apr_size_t limit;    /* most bytes, 0: no limit */
     apr_size_t swept;    /* bytes held after the last collection */
+    apr_size_t lent;     /* bytes that httpd keeps for the present use, see lp_request_charge() */
     apr_size_t reported; /* what of it world->shown holds */
     int refused;         /* the allocator said no in this call */
 
@@ -99,7 +100,8 @@ typedef enum {
     LP_KEY_STDIN,    /* default files, and the functions that repair */
     LP_KEY_STDOUT,
     LP_KEY_RESEED,
-    LP_KEY_REQUEST, /* the userdata that scripts see as r */
+    LP_KEY_REQUEST,   /* the userdata that scripts see as r */
+    LP_KEY_FINALIZED, /* table -> the userdata that is finalized in its place */
     LP_KEY_COUNT
 } lp_key;
 extern const char lp_keys[LP_KEY_COUNT];
