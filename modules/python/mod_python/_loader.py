@@ -57,6 +57,7 @@ class _Watched:
         self._stamps = {}
         self._asked = 0
         self._stale = False
+        self._loading = 0  # modules being executed; guarded by lock
 
     def watch(self, path):
         if path and path not in self._stamps:
@@ -72,7 +73,9 @@ class _Watched:
 
     def look(self, seen):
         """Forgets what was loaded if a file has changed. `seen` is what httpd found just now: a
-        path and its stamp, or None."""
+        path and its stamp, or None. The lock is held."""
+        if self._loading:
+            return  # the modules of one loading belong together
         if seen is not None and self._stamps.get(seen[0], seen[1]) != seen[1]:
             self._stale = True
         if self.changed():
@@ -142,11 +145,12 @@ class Space(_Watched):
     def _execute(self, name, spec):
         module = importlib.util.module_from_spec(spec)
         setattr(module, _SPACE, self)
-        self.watch(spec.origin)
+        self._stamps[spec.origin] = _stamp(spec.origin)  # before it is read
         sys.modules[spec.name] = self.modules[name] = module
         if spec.submodule_search_locations is not None:
             _packages[spec.name] = self
         spec._initializing = True
+        self._loading += 1
         try:
             spec.loader.exec_module(module)
         except BaseException:
@@ -155,6 +159,7 @@ class Space(_Watched):
             raise
         finally:
             spec._initializing = False
+            self._loading -= 1
         self.modules[name] = module = sys.modules.get(spec.name, module)
         return module
 
@@ -245,8 +250,9 @@ def _load_plain(name, reload, seen):
         made = _Plain(name)
         with _guard:
             plain = _plain.setdefault(name, made)
-    plain.look(seen)
-    return plain.current(), (plain, plain.generation)
+    with plain.lock:
+        plain.look(seen)
+        return plain.current(), (plain, plain.generation)
 
 
 def load(name, directory, reload, seen=None):
@@ -342,8 +348,12 @@ def resolve(module_name, object_name, directory, path, reload, file, mtime, size
 
 
 def import_module(name, path=None, reload=True):
-    """apache.import_module: from the first of the directories in `path` that has it, or as usual."""
-    for directory in path or ():
+    """apache.import_module, called from there: from the first of the directories in `path` that has
+    it; without `path` from the caller's own; or as usual."""
+    if path is None:
+        space = sys._getframe(2).f_globals.get(_SPACE)
+        path = [] if space is None else [space.directory]
+    for directory in path:
         if space_of(directory).load(name.partition('.')[0]) is not None:
             return load(name, directory, reload)[0]
     return load(name, None, reload)[0]
