@@ -12,6 +12,7 @@
 
 #define DEPTH_MAX 64
 
+/* nodes and texts grow through the one block of memory; its size bounds both beforehand. */
 struct parser {
     const char *at, *end, *begin;
     struct json_node *nodes; /* the next free one */
@@ -22,6 +23,7 @@ struct parser {
 
 static struct json_node *parse_value(struct parser *p);
 
+/* Always NULL. The first problem is the one that is told: what follows comes of it. */
 static void *fail(struct parser *p, const char *problem)
 {
     if (!p->problem)
@@ -54,6 +56,7 @@ static struct json_node *new_node(struct parser *p, enum json_kind kind)
     return node;
 }
 
+/* strtoul would take signs and blanks too, so they are checked before. */
 static bool four_digits(struct parser *p, unsigned *out)
 {
     char digits[5] = "";
@@ -69,6 +72,7 @@ static bool four_digits(struct parser *p, unsigned *out)
     return true;
 }
 
+/* At most 4 bytes of text for the 6 or 12 of an escape: texts never outgrow the input. */
 static void put_utf8(struct parser *p, unsigned c)
 {
     if (c < 0x80) {
@@ -110,6 +114,7 @@ static bool unicode_escape(struct parser *p)
     return true;
 }
 
+/* What follows a backslash, into the text */
 static bool escape(struct parser *p)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -134,6 +139,8 @@ static const char *parse_text(struct parser *p)
 {
     char *begin = p->texts;
 
+    /* Bytes above 0x7f are taken as they are: this reads what json_write.c wrote, which is UTF-8.
+     */
     while (p->at < p->end && *p->at != '"') {
         unsigned char c = (unsigned char)*p->at++;
         if (c < 0x20)
@@ -151,6 +158,8 @@ static const char *parse_text(struct parser *p)
     return begin;
 }
 
+/* strtod takes more than JSON has (hexadecimal, infinities): the characters are limited before and
+ * the end is checked afterwards. A leading zero is let pass. */
 static struct json_node *parse_number(struct parser *p)
 {
     struct json_node *node;
@@ -167,6 +176,7 @@ static struct json_node *parse_number(struct parser *p)
     node->number = strtod(digits, &end);
     if (n == 0 || *end || *digits == '+' || !isfinite(node->number))
         return fail(p, "neither a value nor a number");
+    /* Counters have up to 64 bits, a double only 53: digits alone are read as an integer too. */
     if (digits[strspn(digits, "0123456789")] == '\0') {
         errno = 0;
         node->count = strtoull(digits, NULL, 10);
@@ -184,6 +194,7 @@ static struct json_node *parse_members(struct parser *p, enum json_kind kind, ch
 {
     struct json_node *node = new_node(p, kind), **last = &node->first;
 
+    /* The parser calls itself for each level, and the C stack has an end. */
     if (++p->depth > DEPTH_MAX)
         return fail(p, "too deep");
     if (take(p, closing)) {
@@ -205,6 +216,7 @@ static struct json_node *parse_members(struct parser *p, enum json_kind kind, ch
     return node;
 }
 
+/* null, true, false, or a number */
 static struct json_node *parse_word(struct parser *p)
 {
     static const struct {
@@ -272,6 +284,7 @@ void json_free(struct json_document *d)
     d->root = NULL;
 }
 
+/* A search from the front: objects here have some dozens of members. */
 const struct json_node *json_member(const struct json_node *parent, const char *key)
 {
     if (!parent || parent->kind != JSON_OBJECT)

@@ -32,6 +32,7 @@ static int utf8_length(const unsigned char *s)
     return n;
 }
 
+/* Texts come from the command line and from the server, so they may hold anything. */
 static void quoted(FILE *out, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -53,6 +54,7 @@ static void quoted(FILE *out, const char *text)
     putc('"', out);
 }
 
+/* What stands before a value: a comma, a new line with its indentation, and the key. */
 static void begin(struct json_writer *j, const char *key)
 {
     bool flat = j->flat && j->depth >= j->flat;
@@ -88,6 +90,7 @@ void json_close(struct json_writer *j, char bracket)
     bool flat = j->flat && j->depth >= j->flat;
 
     j->depth--;
+    /* An empty object or list stays on its line. */
     if (!flat && j->filled)
         fprintf(j->out, "\n%*s", j->depth * 2, "");
     if (j->depth < j->flat)
@@ -123,6 +126,7 @@ void json_integer(struct json_writer *j, const char *key, int64_t value)
 static void number(struct json_writer *j, const char *key, double value, int digits)
 {
     begin(j, key);
+    /* JSON has no infinities. */
     if (isfinite(value)) {
         fprintf(j->out, "%.*g", digits, value);
     } else {

@@ -2,6 +2,8 @@
  * Names and groups of outcomes; see outcome.h. */
 #include "outcome.h"
 
+/* ab knows four reasons only; a script that reads them finds each failure in the nearest one. A
+ * status is no failure to ab. */
 enum {
     AB_NONE = -1,
     AB_CONNECT,
@@ -10,6 +12,7 @@ enum {
     AB_EXCEPTION
 };
 
+/* The names are part of the JSON's contract (docs/httpdrive-json.md): add, but do not rename. */
 static const struct {
     const char *name;
     signed char ab_class;
@@ -43,6 +46,7 @@ const char *outcome_name(enum outcome o)
     return outcomes[o].name;
 }
 
+/* The order of the enum is used here: whole answers first, time-outs last. */
 bool outcome_answered(enum outcome o)
 {
     return o <= OUTCOME_BODY;

@@ -12,6 +12,7 @@ const char *output_errno_name(int number)
     return name ? name : "unknown error";
 }
 
+/* From the table of options, as the parser: what it takes and what is told cannot differ. */
 void output_usage(FILE *out)
 {
     char left[80];

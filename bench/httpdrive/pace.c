@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+/* splitmix64: one 64-bit word of state, any seed is a good one, and it passes the usual tests. */
 uint64_t random_next(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
@@ -13,6 +14,7 @@ uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* The upper 53 bits are all that a double can hold. */
 double random_unit(uint64_t *state)
 {
     return (double)(random_next(state) >> 11) * 0x1p-53;
@@ -25,6 +27,7 @@ static nsec constant_due(const struct pace *p, uint64_t k)
     double seconds = (double)k / p->rate, whole = floor(seconds);
     double rest = ((double)k - whole * p->rate) / p->rate;
 
+    /* Almost three centuries: beyond what an nsec can say. */
     if (whole > 9e9)
         return NSEC_NEVER;
     return (nsec)whole * NSEC_PER_SEC + (nsec)(rest * 1e9);
@@ -32,12 +35,16 @@ static nsec constant_due(const struct pace *p, uint64_t k)
 
 static void plan_next(struct pace *p)
 {
+    /* Which arrival of the whole schedule is this part's next one */
     uint64_t k = p->next * p->parts + p->part;
 
     if (p->limit && k >= p->limit) {
         p->due = NSEC_NEVER;
         return;
     }
+    /* Each part makes its own independent arrivals at rate / parts. Together they are again a
+     * Poisson process, of the whole rate, without the parts having to agree on anything.
+     * 1 - x lies in (0, 1], where the logarithm is finite. */
     if (p->poisson) {
         double gap = -log(1.0 - random_unit(&p->random)) * 1e9 / p->rate * (double)p->parts;
         p->elapsed += gap;
@@ -50,6 +57,8 @@ static void plan_next(struct pace *p)
 void pace_init(struct pace *p, double rate, bool poisson, uint64_t part, uint64_t parts,
                uint64_t limit, uint64_t seed)
 {
+    /* The first number after seeding is thrown away with it: seeds that differ in few bits, as
+     * those of neighbouring parts do, would give similar ones. */
     *p = (struct pace){.rate = rate,
                        .poisson = poisson,
                        .parts = parts,

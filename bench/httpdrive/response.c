@@ -6,12 +6,15 @@
 #include <string.h>
 #include <strings.h>
 
+/* The kept line is not cleared: `kept` says that nothing of it is valid, and 512 bytes for every
+ * request would be the most expensive part of this parser. */
 void response_start(struct response *r, bool head_request)
 {
     memset(r, 0, offsetof(struct response, line));
     r->head_request = head_request;
 }
 
+/* `reason` has to be static text. Whatever follows on this connection cannot be trusted. */
 static void fail(struct response *r, enum response_fault fault, const char *reason)
 {
     r->state = RESPONSE_FAILED;
@@ -46,6 +49,7 @@ static void status_line(struct response *r, const char *line, size_t n)
     }
     r->minor = (unsigned char)(line[7] - '0');
     r->status = (unsigned short)((line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0'));
+    /* HTTP/1.0 closes unless the header says otherwise; see head_complete(). */
     r->close = r->minor == 0;
     r->state = RESPONSE_HEADERS;
 }
@@ -61,6 +65,7 @@ static void content_length(struct response *r, const char *value, size_t n)
         while (i < n && is_blank(value[i]))
             i++;
         for (; i < n && is_digit(value[i]); i++, digits++) {
+            /* Checked before the multiplication, for any last digit. */
             if (length > (UINT64_MAX - 9) / 10) {
                 fail(r, RESPONSE_BAD_HEAD, "Content-Length is too large");
                 return;
@@ -101,11 +106,13 @@ static void each_member(struct response *r, const char *value, size_t n,
     }
 }
 
+/* Words of headers have no case. */
 static bool is_word(const char *text, size_t n, const char *word)
 {
     return n == strlen(word) && strncasecmp(text, word, n) == 0;
 }
 
+/* "close" wins over "keep-alive" wherever it stands. */
 static void connection_member(struct response *r, const char *word, size_t n)
 {
     if (is_word(word, n, "close")) {
@@ -122,6 +129,8 @@ static void transfer_member(struct response *r, const char *word, size_t n)
     r->chunked = is_word(word, n, "chunked");
 }
 
+/* The three headers that say where the answer ends. If the line is longer than what is kept of
+ * it, its end, which may be what counts, has not been seen. */
 static void known_header(struct response *r, const char *name, size_t length, const char *value,
                          size_t n)
 {
@@ -146,6 +155,8 @@ static void header_line(struct response *r, const char *line, size_t n,
 
     if (is_blank(*line))
         return; /* the continuation of a folded line, which frames nothing */
+    /* A blank before the colon is refused (RFC 9112, 5.1): two parsers that differ in what the name
+     * is can be played off against each other. */
     colon = memchr(line, ':', n);
     if (!colon || colon == line || is_blank(colon[-1])) {
         if (!r->line_cut)
@@ -157,6 +168,7 @@ static void header_line(struct response *r, const char *line, size_t n,
         value++;
     while (end > value && is_blank(end[-1]))
         end--;
+    /* Most lines are told apart from the three that matter by their length alone. */
     if (length == 10 || length == 14 || length == 17)
         known_header(r, line, length, value, (size_t)(end - value));
     if (hooks && hooks->header)
@@ -166,6 +178,8 @@ static void header_line(struct response *r, const char *line, size_t n,
 /* The empty line after the headers: what follows? (RFC 9112, 6.3) */
 static void head_complete(struct response *r)
 {
+    /* An interim answer: the final one follows. Its bytes count for the limit of the head, so that
+     * a server that sends them for ever is stopped. */
     if (r->status < 200 && r->status != 101) {
         struct response fresh = {.head_request = r->head_request,
                                  .interim = (unsigned short)(r->interim + 1),
@@ -177,6 +191,7 @@ static void head_complete(struct response *r)
         r->close = false;
     if (r->status == 101)
         r->close = true; /* what follows is another protocol */
+    /* These have no body whatever their headers say; after 101 the rest is not HTTP. */
     if (r->head_request || r->status == 101 || r->status == 204 || r->status == 304) {
         r->state = RESPONSE_DONE;
     } else if (r->chunked) {
@@ -190,6 +205,8 @@ static void head_complete(struct response *r)
     }
 }
 
+/* Extensions after a semicolon are read over. More than 16 digits would overflow, which the
+ * highest four bits tell before each further one. */
 static void chunk_size(struct response *r, const char *line, size_t n)
 {
     uint64_t size = 0;
@@ -223,6 +240,7 @@ static void chunk_size(struct response *r, const char *line, size_t n)
 static void take_line(struct response *r, const char *line, size_t n,
                       const struct response_hooks *hooks)
 {
+    /* A bare line feed is taken too, as RFC 9112, 2.2 allows. */
     if (n && line[n - 1] == '\r')
         n--;
     switch (r->state) {
@@ -255,6 +273,7 @@ static void take_line(struct response *r, const char *line, size_t n,
     }
 }
 
+/* Appends a piece of a line as far as there is room. */
 static void keep(struct response *r, const char *bytes, size_t n)
 {
     size_t room = sizeof(r->line) - r->kept;
@@ -274,6 +293,7 @@ static size_t feed_line(struct response *r, const char *bytes, size_t n,
     const char *newline = memchr(bytes, '\n', n);
     size_t used = newline ? (size_t)(newline - bytes) + 1 : n;
 
+    /* Chunk sizes are not counted: a body may have any number of chunks. */
     if (r->state <= RESPONSE_HEADERS || r->state == RESPONSE_TRAILERS) {
         if (used > RESPONSE_HEAD_LIMIT - r->head_size) {
             fail(r, RESPONSE_HEAD_TOO_LONG, "the head is longer than 64 KiB");
@@ -281,6 +301,7 @@ static size_t feed_line(struct response *r, const char *bytes, size_t n,
         }
         r->head_size += (uint32_t)used;
     }
+    /* The usual case: a whole line within the caller's bytes is looked at where it lies. */
     if (newline && r->kept == 0) {
         take_line(r, bytes, used - 1, hooks);
     } else {
@@ -297,6 +318,7 @@ static size_t feed_line(struct response *r, const char *bytes, size_t n,
     return used;
 }
 
+/* As much of the body, or of the chunk, as is here. Returns how much that was. */
 static size_t feed_body(struct response *r, const char *bytes, size_t n,
                         const struct response_hooks *hooks)
 {
@@ -329,6 +351,7 @@ size_t response_feed(struct response *r, const char *bytes, size_t n,
     return used;
 }
 
+/* Only an answer without length or chunks may end this way. */
 bool response_closed(struct response *r)
 {
     r->close = true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Buckets in each power of two; the layout is that of hist.c with fewer bits. */
 #define SUB (1u << SERIES_BITS)
 
 uint32_t series_bucket_index(int64_t value)
@@ -31,6 +32,8 @@ int64_t series_bucket_mid(uint32_t index)
     return ((int64_t)(index - shift * SUB) << shift) + ((INT64_C(1) << shift) >> 1);
 }
 
+/* One array of open buckets serves all seconds: only the last one is being filled, and what is
+ * kept of the others is sparse. */
 bool series_init(struct series *s)
 {
     memset(s, 0, sizeof(*s));
@@ -47,11 +50,14 @@ void series_free(struct series *s)
     memset(s, 0, sizeof(*s));
 }
 
+/* Two passes over the open buckets: the first finds out how much memory the second needs. It runs
+ * once a second, for a few microseconds. */
 void series_close(struct series *s)
 {
     struct second *last = s->count ? &s->seconds[s->count - 1] : NULL;
     size_t used = 0;
 
+    /* Closed before, or nothing was begun */
     if (!last || last->buckets)
         return;
     for (uint32_t i = 0; i < SERIES_BUCKETS; i++)
@@ -71,6 +77,7 @@ void series_close(struct series *s)
 struct second *series_second(struct series *s, size_t index)
 {
     if (index >= s->room) {
+        /* Seconds in which nothing happened exist too: index is time, not a number of entries. */
         size_t room = index + 64 + s->room / 2;
         struct second *seconds = realloc(s->seconds, room * sizeof(*seconds));
         if (!seconds) {
@@ -81,6 +88,7 @@ struct second *series_second(struct series *s, size_t index)
         s->room = room;
     }
     if (index >= s->count) {
+        /* What was recorded until now belongs to the second before. */
         series_close(s);
         memset(s->seconds + s->count, 0, (index + 1 - s->count) * sizeof(*s->seconds));
         s->count = index + 1;
@@ -107,6 +115,8 @@ static bool merge_buckets(struct second *into, const struct second *from)
     if (!all)
         return false;
     while (a < into->bucket_count || b < from->bucket_count) {
+        /* The smaller index of the two heads goes next; equal ones follow each other and become
+         * one. */
         bool left = b == from->bucket_count ||
                     (a < into->bucket_count && into->buckets[a].index <= from->buckets[b].index);
         struct bucket next = left ? into->buckets[a++] : from->buckets[b++];
@@ -135,6 +145,7 @@ bool series_merge(struct series *into, const struct series *from)
         a->failed += b->failed;
         a->bytes += b->bytes;
         a->opened += b->opened;
+        /* Gauges of threads add up too: each counts its own connections. */
         a->connections += b->connections;
         if (b->max > a->max)
             a->max = b->max;
@@ -144,6 +155,8 @@ bool series_merge(struct series *into, const struct series *from)
     return whole;
 }
 
+/* As hist_percentile(), over sparse buckets: a few dozen of them, so there is no need to be quick.
+ */
 int64_t second_percentile(const struct second *s, double percent)
 {
     uint64_t total = 0, seen = 0, rank;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a false difference, two-sided */
 #define LEVEL 0.05
 /* An effect is seen in 80 % of all attempts when it is 2.8 standard errors; half the width of a
  * 95 % interval is 1.96 of them. */
@@ -20,6 +21,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* n is at least 1. */
 static double median_of_sorted(const double *sorted, size_t n)
 {
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -47,6 +49,7 @@ static void doubled_ranks(const double *values, size_t n, unsigned *ranks)
             below += values[k] < values[i];
             equal += values[k] == values[i];
         }
+        /* The ranks below + 1 to below + equal are shared; twice their mean is whole. */
         ranks[i] = 2 * below + equal + 1;
     }
 }
@@ -60,6 +63,7 @@ static double normal_p(double distance, double deviation)
 /* The share of all sums that are as far from the middle as `seen`. ways[s]: how often sum s. */
 static double two_sided(const double *ways, size_t sums, double middle, double seen)
 {
+    /* Counts of ways are doubles: up to 2^60 of them, where relative errors of 1e-16 do no harm. */
     double all = 0, extreme = 0;
 
     for (size_t s = 0; s < sums; s++) {
@@ -80,6 +84,7 @@ static double exact_wilcoxon(const unsigned *ranks, size_t n, size_t seen, size_
         return NAN;
     ways[0] = 1;
     for (size_t i = 0; i < n; i++) {
+        /* Downwards, so that each rank is used once. */
         for (size_t s = total + 1; s-- > ranks[i];)
             ways[s] += ways[s - ranks[i]];
     }
@@ -88,6 +93,8 @@ static double exact_wilcoxon(const unsigned *ranks, size_t n, size_t seen, size_
     return p;
 }
 
+/* The variance of the sum of signed ranks is a quarter of the sum of their squares, with ties too.
+ */
 double statistics_wilcoxon(const double *differences, size_t n)
 {
     double *sizes = calloc(n + 1, sizeof(*sizes)), p = NAN, squares = 0;
@@ -140,6 +147,8 @@ static double exact_mann_whitney(const unsigned *ranks, size_t n, size_t chosen,
     return p;
 }
 
+/* Beyond the exact range: normal, with the variance of the ranks as they are, which corrects for
+ * ties. */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb)
 {
     size_t n = na + nb, seen = 0, total = 0;
@@ -209,6 +218,7 @@ static struct comparison conclude(size_t pairs, double middle, double low, doubl
                            .p_adjusted = p,
                            .detectable = exp((high - low) / 2 * POWER) - 1};
 
+    /* Both have to agree: the interval alone is a little too narrow with few runs. */
     c.different = (c.low > 1 || c.high < 1) && p < LEVEL;
     return c;
 }
@@ -222,6 +232,8 @@ struct comparison statistics_paired(const double *a, const double *b, size_t n, 
         free(logs);
         return (struct comparison){.ratio = NAN, .low = NAN, .high = NAN, .p = 1, .p_adjusted = 1};
     }
+    /* Ratios are compared by their logarithms, where twice as fast and half as fast lie at the same
+     * distance. A round's own conditions cancel within its ratio. */
     for (size_t i = 0; i < n; i++)
         logs[i] = log(b[i] / a[i]);
     bootstrap(NULL, 0, logs, n, seed, &low, &high);

@@ -16,6 +16,7 @@ const char *phase_time_name(enum phase_time t)
     return time_names[t];
 }
 
+/* Goes on after a failure and frees all at the end, so that there is one way out. */
 bool stats_init(struct stats *s, unsigned targets)
 {
     bool whole;
@@ -52,6 +53,7 @@ void stats_free(struct stats *s)
     memset(s, 0, sizeof(*s));
 }
 
+/* Sums, but for what is the oldest or the last of all. */
 static void add_counters(struct stats *into, const struct stats *from)
 {
     into->started += from->started;
@@ -93,6 +95,7 @@ bool stats_merge(struct stats *into, const struct stats *from)
     hist_merge(into->per_connection, from->per_connection);
     for (int i = 0; i < TIMES; i++)
         hist_merge(into->times[i], from->times[i]);
+    /* Kinds are found again by content: each thread met them in its own order. */
     for (unsigned i = 0; i < from->error_kinds; i++) {
         const struct error_count *e = &from->errors[i];
         stats_error(into, e->outcome, e->number, e->reason, e->count);
@@ -114,6 +117,8 @@ bool stats_merge(struct stats *into, const struct stats *from)
     return series_merge(&into->series, &from->series) && whole;
 }
 
+/* A short list, searched from the front: failures come in few kinds, and the first is the one that
+ * goes on. Reasons are compared as texts, since those read from a file are other pointers. */
 void stats_error(struct stats *s, enum outcome o, int number, const char *reason, uint64_t count)
 {
     for (unsigned i = 0; i < s->error_kinds; i++) {
@@ -131,6 +136,7 @@ void stats_error(struct stats *s, enum outcome o, int number, const char *reason
     }
 }
 
+/* A request is dropped rather than the run when memory ends; `lost` makes the report say so. */
 void stats_log(struct stats *s, const struct logged *entry)
 {
     struct request_log *log = &s->log;
@@ -148,6 +154,8 @@ void stats_log(struct stats *s, const struct logged *entry)
     log->entries[log->count++] = *entry;
 }
 
+/* The entry of this value, or the free one where it belongs (its count is 0). FNV-1a and linear
+ * probing; there is always a free one, since the table is at most half full. */
 static struct tally_entry *tally_slot(struct tally *t, const char *value, size_t length)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -162,6 +170,7 @@ static struct tally_entry *tally_slot(struct tally *t, const char *value, size_t
     return &t->entries[i];
 }
 
+/* Leaves the table as it was when there is no memory. */
 static bool tally_grow(struct tally *t)
 {
     struct tally old = *t;
@@ -186,6 +195,8 @@ bool tally_add(struct tally *t, const char *value, size_t length, uint64_t count
     const char *nul = memchr(value, '\0', length);
     struct tally_entry *e;
 
+    /* What the server sends may be anything; entries are texts that end with NUL and that have a
+     * largest length, so that longer values with the same beginning are counted as one. */
     if (nul)
         length = (size_t)(nul - value);
     if (length >= TALLY_VALUE)
@@ -202,6 +213,8 @@ bool tally_add(struct tally *t, const char *value, size_t length, uint64_t count
     return true;
 }
 
+/* The three sums of the conservation law. It is checked, not constructed: `started` is counted when
+ * a request is given to a connection, outcomes when it ends, on other paths of the program. */
 uint64_t stats_completed(const struct stats *s)
 {
     uint64_t sum = 0;

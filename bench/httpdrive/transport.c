@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+/* 0, or a negative errno. The connect is under way when it returns. */
 static int set_up(int fd, const struct plan *p, const struct address *to,
                   const struct address *from)
 {
@@ -23,6 +24,8 @@ static int set_up(int fd, const struct plan *p, const struct address *to,
                  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size))))
         return -errno;
     if (from) {
+        /* The port is chosen by connect(), which knows the target: one source address then has all
+         * its ports for each target instead of for all of them together. */
         setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
         if (bind(fd, &from->as.any, from->length))
             return -errno;
@@ -46,6 +49,8 @@ int transport_connect(const struct plan *p, const struct address *to, const stru
     return status;
 }
 
+/* Called by OpenSSL for each ticket of the server. The newest one is kept: TLS 1.3 tickets are
+ * meant to be used once. */
 static int keep_session(SSL *ssl, SSL_SESSION *session)
 {
     struct tls_side *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
@@ -55,6 +60,7 @@ static int keep_session(SSL *ssl, SSL_SESSION *session)
     return 1; /* the reference is ours now */
 }
 
+/* One version exactly, as ab's -f; 0 means no bound to OpenSSL. */
 static bool set_protocol(SSL_CTX *context, const char *name)
 {
     static const struct {
@@ -75,6 +81,7 @@ static bool set_protocol(SSL_CTX *context, const char *name)
     return false;
 }
 
+/* The first reason in this thread's queue of OpenSSL errors. Always false. */
 static bool refuse(char *error, size_t size, const char *what, const char *value)
 {
     unsigned long code = ERR_get_error();
@@ -88,7 +95,11 @@ static bool set_up_context(SSL_CTX *context, const struct options *o, char *erro
 {
     static const unsigned char alpn[] = "\x08http/1.1";
 
+    /* Many servers close without a farewell. Whether the answer was whole is told by its own
+     * framing. */
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    /* A request that is sent in pieces may be continued from where it lies. Without RELEASE_BUFFERS
+     * each idle connection would hold 34 KB. */
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_alpn_protos(context, alpn, sizeof(alpn) - 1);
@@ -108,6 +119,7 @@ static bool set_up_context(SSL_CTX *context, const struct options *o, char *erro
     return true;
 }
 
+/* Each thread has a context of its own: OpenSSL 3 takes locks on what connections share. */
 bool tls_side_init(struct tls_side *t, const struct plan *p, char *error, size_t error_size)
 {
     memset(t, 0, sizeof(*t));
@@ -118,6 +130,7 @@ bool tls_side_init(struct tls_side *t, const struct plan *p, char *error, size_t
         return refuse(error, error_size, "TLS", "context");
     SSL_CTX_set_app_data(t->context, t);
     if (p->options.tls_resume) {
+        /* OpenSSL's own cache is of no use to a client, and locks. */
         SSL_CTX_set_session_cache_mode(t->context,
                                        SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
         SSL_CTX_sess_set_new_cb(t->context, keep_session);
@@ -146,8 +159,11 @@ SSL *tls_open(struct tls_side *t, const struct plan *p, int fd)
         return NULL;
     }
     SSL_set_connect_state(ssl);
+    /* An address is no server name (RFC 6066, 3). */
     if (!p->options.tls_no_name && (p->options.tls_name || !literal))
         SSL_set_tlsext_host_name(ssl, name);
+    /* The name is checked by OpenSSL within the handshake, against names or addresses of the
+     * certificate. */
     if (p->options.tls_verify &&
         !(literal ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name)
                   : SSL_set1_host(ssl, name))) {
@@ -162,6 +178,7 @@ SSL *tls_open(struct tls_side *t, const struct plan *p, int fd)
 /* What a failed call of OpenSSL means in the terms of transport.h. */
 static int tls_failure(SSL *ssl, int result)
 {
+    /* SSL_get_error() may change it. */
     int system = errno;
 
     switch (SSL_get_error(ssl, result)) {
@@ -171,6 +188,7 @@ static int tls_failure(SSL *ssl, int result)
     case SSL_ERROR_ZERO_RETURN:
         return 0;
     case SSL_ERROR_SYSCALL:
+        /* Without an errno the peer has closed below TLS. */
         return system ? -system : 0;
     default:
         return -EPROTO;
@@ -181,12 +199,14 @@ int tls_handshake(SSL *ssl)
 {
     int result;
 
+    /* SSL_get_error() looks at the thread's queue, which has to hold nothing older. */
     ERR_clear_error();
     errno = 0;
     result = SSL_do_handshake(ssl);
     return result == 1 ? 1 : tls_failure(ssl, result);
 }
 
+/* Static, all of it: reasons are kept after the connection has gone. */
 const char *tls_reason(SSL *ssl)
 {
     long verified = SSL_get_verify_result(ssl);
@@ -197,6 +217,7 @@ const char *tls_reason(SSL *ssl)
     return reason ? reason : "the TLS stream is damaged";
 }
 
+/* As ab prints them. The third number is the size of the certificate's key. */
 void tls_describe(SSL *ssl, char *protocol, size_t protocol_size, char *key, size_t key_size)
 {
     X509 *certificate = SSL_get1_peer_certificate(ssl);
@@ -226,6 +247,7 @@ ssize_t tls_send(SSL *ssl, const char *bytes, size_t n)
     if (result == 1)
         return (ssize_t)sent;
     result = tls_failure(ssl, result);
+    /* An orderly close while sending is a failure to send. */
     return result ? result : -EPIPE;
 }
 

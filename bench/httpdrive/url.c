@@ -13,6 +13,7 @@ struct reader {
     size_t error_size;
 };
 
+/* Always false, so that a reader can return it. */
 static bool __attribute__((format(printf, 2, 3))) refuse(struct reader *in, const char *format, ...)
 {
     va_list arguments;
@@ -23,6 +24,7 @@ static bool __attribute__((format(printf, 2, 3))) refuse(struct reader *in, cons
     return false;
 }
 
+/* `what` names the part in the message when it does not fit. */
 static bool copy_span(struct reader *in, char *out, size_t size, const char *from, size_t length,
                       const char *what)
 {
@@ -33,6 +35,7 @@ static bool copy_span(struct reader *in, char *out, size_t size, const char *fro
     return true;
 }
 
+/* 0 to 15, or -1. */
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -49,6 +52,7 @@ static void percent_decode(char *text)
     for (; *text; text++) {
         int high = *text == '%' ? hex_digit(text[1]) : -1;
         int low = high >= 0 ? hex_digit(text[2]) : -1;
+        /* %00 stays as it is: it would end the text here. */
         if (low >= 0 && (high || low)) {
             *out++ = (char)(high * 16 + low);
             text += 2;
@@ -59,6 +63,8 @@ static void percent_decode(char *text)
     *out = '\0';
 }
 
+/* Moves behind "http://" or "https://" and sets the port that goes with it. Only what stands
+ * before the path is a scheme: "host/?to=ftp://x" has none. */
 static bool read_scheme(struct reader *in, struct url *u)
 {
     if (strncasecmp(in->at, "http://", 7) == 0) {
@@ -78,6 +84,7 @@ static bool read_scheme(struct reader *in, struct url *u)
     return true;
 }
 
+/* "unix:/path:http://host/": the path may hold colons, but not ":http". */
 static bool read_unix(struct reader *in, struct url *u)
 {
     const char *path = in->at + 5, *end = strstr(path, ":http");
@@ -91,6 +98,7 @@ static bool read_unix(struct reader *in, struct url *u)
                      "path of the UNIX socket");
 }
 
+/* Digits only: strtol would also take signs and blanks. */
 static bool read_port(struct reader *in, struct url *u, const char *text, const char *end)
 {
     unsigned port = 0;
@@ -121,6 +129,7 @@ static bool is_address(const char *host)
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~")];
 }
 
+/* "host", "host:port", "[address]" or "[address]:port", which ends at `end`. */
 static bool read_host(struct reader *in, struct url *u, const char *text, const char *end)
 {
     const char *stop;
@@ -149,6 +158,8 @@ static bool read_host(struct reader *in, struct url *u, const char *text, const 
     return stop < end ? read_port(in, u, stop + 1, end) : true;
 }
 
+/* Blanks and control bytes would end the request line, or begin another header. Bytes above 0x7f
+ * are sent as they are: many servers take UTF-8 there. */
 static bool check_bytes(struct reader *in, const char *text)
 {
     for (const char *p = text; *p; p++) {
@@ -171,6 +182,7 @@ bool url_parse(struct url *u, const char *text, char *error, size_t error_size)
         return false;
     if (!read_scheme(&in, u))
         return false;
+    /* A password may hold '@': the last one ends the user's part. */
     end = in.at + strcspn(in.at, "/?#");
     at = in.at;
     for (const char *p = in.at; p < end; p++)
