@@ -19,6 +19,7 @@ static bool slurp(const char *path, char *out, size_t size)
 
     if (fd < 0)
         return false;
+    /* Files of /proc are made at the first read, so that one read sees one moment. */
     n = read(fd, out, size - 1);
     close(fd);
     if (n < 0)
@@ -57,6 +58,7 @@ void health_machine(struct health_sample *s)
     s->steal = v[7];
 }
 
+/* httpd and others write their pid to a file, which is how a number that changes is best named. */
 bool health_pid(const char *text, pid_t *out, char *error, size_t error_size)
 {
     char content[64], path[64];
@@ -81,6 +83,7 @@ bool health_pid(const char *text, pid_t *out, char *error, size_t error_size)
     return true;
 }
 
+/* What is read of /proc/PID/stat */
 struct process {
     pid_t pid, parent;
     unsigned long long waited_ticks; /* CPU of ended children */
@@ -169,6 +172,8 @@ void health_tree(struct tree_sample *s, pid_t root, bool with_memory)
 {
     size_t count;
     struct process *all = read_processes(&count);
+    /* Ended children are told in ticks of 10 ms only; a server that makes many short-lived ones is
+     * measured less well. */
     nsec tick = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
     clockid_t clock;
 

@@ -86,6 +86,7 @@ static uint64_t not_2xx(const struct stats *s)
     return sum;
 }
 
+/* ab prints the lines on sending only then. */
 static bool sends_body(const struct plan *p)
 {
     return p->options.post_file || p->options.put_file || p->options.body;
@@ -267,6 +268,8 @@ static int by_begin(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* -g: a line for each request. The first two columns have whole seconds; times are ms with three
+ * decimals, where ab has whole ms, which gnuplot reads as well. */
 void output_gnuplot(const struct result *r, FILE *out)
 {
     size_t count = r->stats.log.count;

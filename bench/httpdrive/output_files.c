@@ -31,6 +31,7 @@ void output_hgrm(const struct result *r, FILE *out)
     double total = (double)h->count, level = 0;
 
     fputs("       Value     Percentile TotalCount 1/(1-Percentile)\n\n", out);
+    /* Steps get finer towards 100 %, until less than one sample lies above. */
     while (h->count && level < 1 - 0.5 / total) {
         double ticks = 5 * pow(2, floor(log2(1 / (1 - level))) + 1);
         fprintf(out, "%12.6f %14.12f %10.0f %14.2f\n",
@@ -83,12 +84,15 @@ static size_t encode_second(const struct second *s, unsigned char *out)
     double ratio = 1;
     uint64_t bits;
 
+    /* A run of empty buckets is one negative number. */
     for (size_t i = 0; i < s->bucket_count; i++) {
         if (s->buckets[i].index > next)
             at = zigzag(at, -(int64_t)(s->buckets[i].index - next));
         at = zigzag(at, s->buckets[i].count);
         next = s->buckets[i].index + 1;
     }
+    /* Cookie, length of the counts, offset 0, digits, lowest and highest value that can be told
+     * apart, ratio of integer to double values. */
     memcpy(&bits, &ratio, sizeof(bits));
     big_endian(out, HLOG_COOKIE, 4);
     big_endian(out + 4, (uint64_t)(at - out) - HLOG_HEAD, 4);

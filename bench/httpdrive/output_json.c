@@ -305,6 +305,7 @@ static void write_second(struct json_writer *j, const struct second *s)
     json_close(j, '}');
 }
 
+/* The last second is cut off where the run ended; `seconds` of the run tells where. */
 static void write_series(struct json_writer *j, const struct result *r)
 {
     json_open(j, "series", '{');

@@ -63,6 +63,7 @@ static void print_setting(const struct result *r, FILE *out)
     fprintf(out, ", %llu thread%s, %s\n", (unsigned long long)o->threads,
             o->threads == 1 ? "" : "s",
             o->keepalive ? "connections kept alive" : "a new connection for each request");
+    /* Only what was left to chance can be repeated by it. */
     if (o->poisson || p->target_count > 1) {
         line(out, "Seed:");
         fprintf(out, "%llu\n", (unsigned long long)o->seed);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+/* Where the caller wants the message */
 struct problem {
     char *text;
     size_t size;
@@ -83,6 +84,7 @@ static bool is_loopback(const struct address *a)
     return a->as.any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->as.v6.sin6_addr);
 }
 
+/* A UNIX socket takes the place of all addresses; the URL's host is sent as the Host header. */
 static bool use_socket_path(struct plan *p, const char *path, const struct problem *e)
 {
     struct address *a = calloc(1, sizeof(*a));
@@ -223,6 +225,8 @@ static bool plan_targets(struct plan *p, const struct buffer *body, const struct
                       p->options.urls_file);
     for (unsigned i = 0; i < p->target_count; i++)
         all += p->targets[i].weight;
+    /* A number from 0 to 1 then falls to the first target whose `up_to` is above it. The last one
+     * is exactly 1, since both sums are added in the same order. */
     for (unsigned i = 0; i < p->target_count; i++)
         p->targets[i].up_to = (sum += p->targets[i].weight) / all;
     return fine;
@@ -354,6 +358,8 @@ static bool plan_share(struct plan *p, const struct problem *e)
                          "PMI, Slurm, or JOB_COMPLETION_INDEX with JOB_COMPLETIONS)");
     p->rate = o->rate;
     p->requests = o->requests;
+    /* Of an open loop only the connections are shared out: the schedule is one for all, and pace.c
+     * deals its arrivals by part. */
     if (o->segments == 1)
         return true;
     if (o->connections < o->segments || (o->requests && o->requests < o->segments))
@@ -397,6 +403,7 @@ static bool plan_requests(struct plan *p, const struct problem *e)
     return fine;
 }
 
+/* The first step that fails has told why; what was made until then is freed. */
 bool plan_make(struct plan *p, const struct options *o, char *error, size_t error_size)
 {
     const struct problem e = {error, error_size};

@@ -33,6 +33,7 @@ void buffer_add(struct buffer *b, const char *bytes, size_t n)
     b->bytes[b->length] = '\0';
 }
 
+/* Twice through the format: once for its length, once into the room made for it. */
 void buffer_print(struct buffer *b, const char *format, ...)
 {
     va_list arguments, again;
@@ -60,6 +61,7 @@ bool buffer_read_file(struct buffer *b, const char *path)
         return false;
     buffer_reserve(b, 0);
     b->bytes[b->length] = '\0';
+    /* Not by its size beforehand: it may be a pipe. */
     while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
         buffer_add(b, piece, n);
     failure = ferror(file) ? errno : 0;
@@ -139,13 +141,16 @@ static void add_headers(struct buffer *b, const struct plan *p)
     add_default(b, o, "Host", p->authority);
     add_default(b, o, "User-Agent", "httpdrive/" HTTPDRIVE_VERSION);
     add_default(b, o, "Accept", "*/*");
+    /* HTTP/1.1 keeps a connection unless told, HTTP/1.0 closes it unless told. */
     if (!o->keepalive) {
         add_default(b, o, "Connection", "close");
     } else if (o->http10) {
         add_default(b, o, "Connection", "Keep-Alive");
     }
+    /* -A goes before the user in the URL. */
     if (o->auth || *p->url.userinfo)
         add_basic(b, "Authorization", o->auth ? o->auth : p->url.userinfo);
+    /* Through a tunnel the request does not pass the proxy, which has its credentials already. */
     if (o->proxy && o->proxy_auth && !p->tunnel)
         add_basic(b, "Proxy-Authorization", o->proxy_auth);
     add_cookies(b, &o->cookies);
@@ -161,6 +166,7 @@ void request_make(const struct plan *p, struct target *t, const char *path, size
     struct buffer b = {0};
 
     buffer_print(&b, "%s ", plan_method(p));
+    /* Absolute-form (RFC 9112, 3.2.2) */
     if (p->options.proxy && !p->tunnel)
         buffer_print(&b, "http://%s", p->authority);
     buffer_print(&b, "%s%.*s HTTP/1.%d\r\n", slash, (int)path_length, path,
@@ -174,6 +180,7 @@ void request_make(const struct plan *p, struct target *t, const char *path, size
         buffer_add(&b, body->bytes, body->length);
     t->bytes = b.bytes;
     t->length = b.length;
+    /* The first buffer is the target's now. */
     b = (struct buffer){0};
     buffer_print(&b, "%s%.*s", slash, (int)path_length, path);
     t->path = b.bytes;

@@ -14,10 +14,13 @@
 #define LATENESS_LIMIT 0.10
 /* A p99 has ten samples above it from 1,000 on. */
 #define FEW_SAMPLES 1000
-#define SHORT_RUN   5.0
+/* Seconds. Schedulers, caches and collectors of garbage have periods of about a second: of a few
+ * of them no mean can be told. */
+#define SHORT_RUN 5.0
 /* Between the first and the last third of a run. */
 #define STEADY_LIMIT 0.10
 
+/* More than there is room for are dropped: the first are the worst. */
 static void __attribute__((format(printf, 2, 3))) warn(struct result *r, const char *format, ...)
 {
     va_list arguments;
@@ -29,6 +32,7 @@ static void __attribute__((format(printf, 2, 3))) warn(struct result *r, const c
     va_end(arguments);
 }
 
+/* A reason why the result may be the driver's, not the server's */
 static void __attribute__((format(printf, 2, 3))) bound(struct result *r, const char *format, ...)
 {
     va_list arguments;
@@ -67,6 +71,7 @@ static void judge_steadiness(struct result *r)
     size_t whole = (size_t)floor(r->seconds), third;
     double first = 0, last = 0;
 
+    /* Whole seconds only: the last one is cut where the run ends, not by the server. */
     r->steady = -1;
     if (whole > s->count)
         whole = s->count;
@@ -143,6 +148,8 @@ void result_conclude(struct result *r)
         r->tree_cpu_seconds = (double)(r->tree_after.cpu - r->tree_before.cpu) / 1e9;
         r->tree_cpu_us_per_request = per_request_us(r->tree_cpu_seconds, s);
     }
+    /* L = X R. In a closed loop it should be near the number of connections; if it is not, time was
+     * spent outside of requests. An open loop has no such number to compare with. */
     if (r->plan->rate == 0)
         r->concurrency = r->requests_per_second * hist_mean(s->times[TIME_RESPONSE]) / 1e9;
     judge_client(r);
