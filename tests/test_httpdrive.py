@@ -477,6 +477,20 @@ def test_compare_of_stored_results(bad, tmp_path):
     assert "is not NAME=URL" in text("compare", "http://127.0.0.1/", "B=x.json", code=2)
 
 
+def test_large_bodies_go_over_kept_connections(bad, tmp_path):
+    (tmp_path / "body").write_bytes(b"0123456789" * 50000)
+    result = drive("-n", 20, "-c", 3, "-u", tmp_path / "body", "--verify", tmp_path / "body", bad.url + "/echo")
+    assert failures(result) == {} and result["connections"]["opened"] == 3
+    assert result["bytes"]["body"] == 20 * 500000
+
+
+def test_an_answer_before_the_body_was_sent_is_taken(bad, tmp_path):
+    """The server may close before its answer is read: then the reset comes first, and is counted as one."""
+    (tmp_path / "body").write_bytes(b"x" * 10000000)
+    result = drive("-n", 4, "-p", tmp_path / "body", "--expect", "413", bad.url + "/early", code=None)
+    assert set(failures(result)) <= {"reset-before-answer", "reset-in-answer"}
+
+
 def system_calls(tmp_path, *arguments):
     """How often each system call was made."""
     subprocess.run(["strace", "-f", "-c", "-S", "calls", "-o", tmp_path / "calls", DRIVER, "-q", *map(str, arguments)],
