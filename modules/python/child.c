@@ -53,6 +53,7 @@ apr_status_t pp_child_prepare(apr_pool_t *pconf)
     return status_board_make(&board, &layout, pconf);
 }
 
+/* Runs in whichever child answers the page; the board is shared. */
 int pp_child_status(request_rec *r, int flags)
 {
     if (board)
@@ -69,6 +70,7 @@ static struct {
     int left; /* things to be waited for; guarded by lock */
 } ending = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1};
 
+/* Any thread; wakes the one that ends the child when nothing is left. */
 static void add_left(int number)
 {
     pthread_mutex_lock(&ending.lock);
@@ -171,6 +173,7 @@ static void start(void)
         return;
     }
     pp_count(child.counters->interpreters);
+    /* Without a watchdog there is no time limit, but there is service. */
     if (watchdog_make(&child.dog, child_pool) != APR_SUCCESS)
         child.dog = NULL;
     apr_pool_cleanup_register(child_pool, NULL, end_child, apr_pool_cleanup_null);
@@ -182,6 +185,7 @@ void pp_child_init(apr_pool_t *pchild, server_rec *s)
 {
     int threaded = 0, threads = 1;
 
+    /* event says "dynamic" and worker "static" threads: what counts is how many there are. */
     ap_mpm_query(AP_MPMQ_IS_THREADED, &threaded);
     if (threaded)
         ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
@@ -195,6 +199,7 @@ void pp_child_init(apr_pool_t *pchild, server_rec *s)
         pthread_once(&started, start);
 }
 
+/* Cheap after the first time: pthread_once looks at one word. */
 pp_child *pp_child_started(void)
 {
     pthread_once(&started, start);

@@ -21,6 +21,8 @@ static const char *const default_objects[PP_PHASES] = {"handler"};
  * children have it from the fork. */
 static int handler_count;
 
+/* The parent reads its configuration again at each restart, in a module that may or may not have
+ * been loaded anew. */
 void pp_conf_begin(void)
 {
     handler_count = 0;
@@ -83,6 +85,7 @@ static int same_place(const pp_handlers *a, const pp_handlers *b)
             (a->extension && b->extension && !strcmp(a->extension, b->extension)));
 }
 
+/* The list of the same phase and extension as `place`, or NULL. */
 static const pp_handlers *find_place(const pp_handlers *list, const pp_handlers *place)
 {
     while (list && !same_place(list, place))
@@ -149,6 +152,7 @@ static int in_htaccess(cmd_parms *cmd)
 }
 
 /* The first argument of the section that `d` opens. */
+/* The directive's text still has the bracket that closes the section's first line. */
 static const char *section_argument(apr_pool_t *p, const ap_directive_t *d)
 {
     const char *args = d->args;
@@ -180,6 +184,7 @@ static void place_in_directory(apr_pool_t *p, pp_handler *h, const ap_directive_
         h->by_file = 1;
         return;
     }
+    /* The form httpd gives it, so that req.hlist.directory is a prefix of req.filename. */
     if (apr_filepath_merge(&full, NULL, path, APR_FILEPATH_TRUENAME, p) != APR_SUCCESS)
         full = apr_pstrdup(p, path);
     if (!*full || full[strlen(full) - 1] != '/')
@@ -200,6 +205,7 @@ static void place_handler(cmd_parms *cmd, pp_handler *h)
         h->section = h->directory;
         return;
     }
+    /* <Files> and <If> stand inside of what has a place; at server level nothing has. */
     for (d = cmd->directive->parent; d; d = d->parent) {
         if (!ap_cstr_casecmpn(d->directive, "<Directory", 10)) {
             place_in_directory(cmd->pool, h, d);
@@ -224,6 +230,7 @@ static pp_handler *make_handler(cmd_parms *cmd, pp_phase phase, const char *spec
     if (!*h->module || !*h->object)
         return NULL;
     place_handler(cmd, h);
+    /* Without a number it is looked up by name each time: a place in the cache would never end. */
     h->id = in_htaccess(cmd) ? -1 : handler_count++;
     return h;
 }
@@ -253,7 +260,7 @@ static const char *set_handler(cmd_parms *cmd, void *conf, const char *args)
     while (*(word = ap_getword_conf(cmd->pool, &args)) && strcmp(word, "|")) {
         pp_handler *h = make_handler(cmd, phase, word);
 
-        if (!h)
+        if (!h) /* "::object" or "module::" */
             return apr_psprintf(cmd->pool, "%s: \"%s\" is not of the form module[::object]",
                                 cmd->cmd->name, word);
         APR_ARRAY_PUSH(items, pp_handler *) = h;
@@ -382,6 +389,8 @@ static int has_extension(const char *file, const char *extension)
            (len > want && !strcmp(file + len - want, extension));
 }
 
+/* mod_python declines where extensions are named and none fits: those files are served as they
+ * are. */
 int pp_conf_has(const pp_conf *conf, pp_phase phase)
 {
     const pp_handlers *h = conf->handlers;
@@ -391,6 +400,8 @@ int pp_conf_has(const pp_conf *conf, pp_phase phase)
     return h != NULL;
 }
 
+/* A list for the file's extension wins over the one for all files. The path is looked at only when
+ * some list has an extension. */
 const pp_handlers *pp_conf_handlers(const pp_conf *conf, pp_phase phase, const request_rec *r)
 {
     const pp_handlers *h, *any = NULL;

@@ -44,6 +44,7 @@ static pp_group *buckets[BUCKETS]; /* by hash of the name; atomic heads */
 static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding a group */
 static interp_pool *main_pool;                                  /* guarded by groups_lock */
 
+/* malloc'd and never freed, like what it holds: it lives as long as the process. */
 static interp_pool *pool_make(int most, int own_gil)
 {
     interp_pool *pool = calloc(1, sizeof(*pool) + (size_t)most * sizeof(pool->members[0]));
@@ -61,6 +62,7 @@ static interp_pool *pool_make(int most, int own_gil)
     return pool;
 }
 
+/* Under groups_lock. The main interpreter is there already, so this pool never grows. */
 static interp_pool *pool_of_main(pp_interp *main)
 {
     if (!main_pool && (main_pool = pool_make(1, 0))) {
@@ -121,6 +123,7 @@ static int furnish(pp_group *group, pp_child *child)
     return group->pool ? 0 : -1;
 }
 
+/* Among the groups of a bucket. An entry never changes but for its pool, so no lock is needed. */
 static pp_group *find(pp_group *group, const char *name, const pp_conf *conf)
 {
     for (; group; group = group->next)
@@ -131,6 +134,7 @@ static pp_group *find(pp_group *group, const char *name, const pp_conf *conf)
     return NULL;
 }
 
+/* Finds or makes it, since another thread may have been faster. */
 static pp_group *add(pp_group **bucket, const char *name, const pp_conf *conf, pp_child *child)
 {
     pp_group *group;
@@ -157,6 +161,7 @@ static pp_group *add(pp_group **bucket, const char *name, const pp_conf *conf, p
     return group;
 }
 
+/* The hash is Bernstein's: names are short and few. */
 pp_group *pp_group_of(const pp_conf *conf, const pp_handler *first, request_rec *r)
 {
     pp_child *child = pp_child_started();
@@ -179,6 +184,7 @@ const char *pp_group_name(const pp_group *group)
     return group->name;
 }
 
+/* With all that was written before it became a member. */
 static pp_interp *member(interp_pool *pool, int i)
 {
     return __atomic_load_n(&pool->members[i], __ATOMIC_ACQUIRE);
@@ -276,6 +282,7 @@ static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_inter
     return *interp ? APR_SUCCESS : PP_GROUP_FAILED;
 }
 
+/* On the monotonic clock, which pool_make gave the condition variable. */
 static struct timespec deadline_after(apr_int64_t wait)
 {
     struct timespec t;
@@ -288,6 +295,8 @@ static struct timespec deadline_after(apr_int64_t wait)
     return t;
 }
 
+/* In no order: who looks first when an interpreter becomes free has it. A wait ends at the
+ * deadline, or when the application has moved meanwhile. */
 static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_int64_t wait,
                                       pp_interp **interp)
 {
@@ -351,6 +360,8 @@ apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_interp **int
     return APR_SUCCESS;
 }
 
+/* The lock is taken only when somebody waits. `busy` goes down before `waiting` is read, and who
+ * waits raises `waiting` before it looks at `busy`: one of the two sees the other. */
 void pp_group_release(pp_group *group, pp_interp *interp)
 {
     interp_pool *pool = __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE);
@@ -363,6 +374,7 @@ void pp_group_release(pp_group *group, pp_interp *interp)
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Not from the main interpreter, and not against the administrator's own choice. */
 int pp_group_may_move(const pp_group *group, const pp_interp *interp)
 {
     return interp->index && group->gil == PP_GIL_AUTO;

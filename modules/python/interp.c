@@ -65,6 +65,8 @@ static void log_exception(server_rec *s, const char *what)
     Py_XDECREF(traceback);
 }
 
+/* In front, so that the stock package mod_python, if installed, is not found instead. 0 or -1 with
+ * an exception. */
 static int put_on_path(const char *folder)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
@@ -107,6 +109,7 @@ static int furnish(pp_interp *interp, const char *application, const char *deny)
     interp->fresh = package_function("mod_python._loader", "fresh");
     interp->describe = package_function("mod_python._failure", "describe");
     interp->shutdown = package_function("mod_python._setup", "shutdown");
+    /* As many places as the configuration names handlers: constant since the fork. */
     interp->scripts = pp_script_table_make();
     if (!interp->scripts)
         PyErr_NoMemory();
@@ -152,6 +155,7 @@ static int finish(server_rec *s, pp_interp *interp, const char *application, PyT
     return -1;
 }
 
+/* Whether Python says that a step of its start failed; logged. */
 static int status_failed(server_rec *s, PyStatus status, const char *what)
 {
     if (!PyStatus_Exception(status))
@@ -170,6 +174,7 @@ static const char *program_name(server_rec *s, apr_pool_t *p)
     return home ? apr_pstrcat(p, home, "/bin/python3", NULL) : PP_PYTHON;
 }
 
+/* Python itself: 0 with the GIL held, or -1 after a log entry. */
 static int initialize(server_rec *s, apr_pool_t *p)
 {
     PyPreConfig before;
@@ -190,7 +195,9 @@ static int initialize(server_rec *s, apr_pool_t *p)
 
     PyConfig_InitPythonConfig(&config);
     config.parse_argv = 0;
+    /* Signals are httpd's: Python must not even have its SIGINT handler. */
     config.install_signal_handlers = 0;
+    /* The home folder of whoever httpd runs as is nobody's place for code. */
     config.user_site_directory = 0;
     config.write_bytecode = 0; /* no __pycache__ folders in document roots */
     status = PyConfig_SetBytesString(&config, &config.program_name, program_name(s, p));
@@ -292,6 +299,7 @@ pp_interp *pp_interp_make(server_rec *s, const char *application, int own_gil)
     }
     interp->own_gil = own_gil;
     interp->main = main;
+    /* CPython does not survive running out of memory in here. */
     pp_memory_exempt(1);
     pp_enter(from);
     failed = make_current(s, interp, application, from);

@@ -45,6 +45,7 @@ void pp_memory_begin(void)
     refused = 0;
 }
 
+/* What malloc really gave is counted, since that is known again when it is freed. */
 static void count(apr_int64_t bytes)
 {
     __atomic_fetch_add(&used, bytes, __ATOMIC_RELAXED);
@@ -97,6 +98,7 @@ static void *raw_calloc(void *context, size_t number, size_t size)
     return block;
 }
 
+/* Only growth is refused: shrinking a block must never fail. */
 static void *raw_realloc(void *context, void *old, size_t bytes)
 {
     size_t before = old ? block_size(old) : 0;
@@ -144,6 +146,8 @@ void pp_memory_start(apr_int64_t limit)
     PyMemAllocatorEx raw = {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free};
     PyObjectArenaAllocator arena = {NULL, arena_alloc, arena_free};
 
+    /* Blocks made before this are counted down when they are freed: some kilobytes, to our favour.
+     */
     most = limit;
     PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &next_raw);
     PyObject_GetArenaAllocator(&next_arena);

@@ -73,6 +73,7 @@ static int content_handler(request_rec *r)
     if (!handlers)
         return pp_conf_has(conf, PP_CONTENT) ? DECLINED : nothing_to_run(r);
     pp_child_begin();
+    /* One interpreter for the whole list: the handlers share `req`. */
     first = APR_ARRAY_IDX(handlers->items, 0, const pp_handler *);
     group = pp_group_of(conf, first, r);
     while (status == PP_RUN_AGAIN) {
@@ -127,10 +128,12 @@ static void pin_libpython(void)
         (void)dlopen(python.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }
 
+/* Only what is named here can ever run for a request. */
 static void register_hooks(apr_pool_t *p)
 {
     (void)p;
     pin_libpython();
+    /* The order among modules matters to none of these. */
     ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_post_config(post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(pp_child_init, NULL, NULL, APR_HOOK_MIDDLE);

@@ -52,7 +52,8 @@ static const char *copy_text(request_rec *r, PyObject *text)
     return copy;
 }
 
-/* A failure without a place; `message` lives as long as the request. */
+/* Tags are stable, see docs/python.md: tests and administrators look for them.
+ * A failure without a place; `message` lives as long as the request. */
 static int fail(failure *f, const char *tag, const char *message)
 {
     f->kind = FAILURE_SCRIPT;
@@ -74,7 +75,7 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
     else if (PyErr_GivenExceptionMatches(error, PyExc_MemoryError))
         tag = "PP012";
     fail(f, tag, Py_TYPE(error)->tp_name);
-    f->message = apr_pstrdup(call->r->pool, f->message);
+    f->message = apr_pstrdup(call->r->pool, f->message); /* the type may go with the exception */
     told = PyObject_CallFunctionObjArgs(interp->describe, error, NULL);
     if (told && PyTuple_Check(told) && PyTuple_GET_SIZE(told) == 4) {
         f->script = copy_text(call->r, PyTuple_GET_ITEM(told, 0));
@@ -201,6 +202,7 @@ static int exception(pp_thread *state, pp_group *group, pp_call *call, int start
         int refused = refuses_subinterpreters(error);
 
         status = fail_with(interp, call, error, f);
+        /* The move counts for all later requests; this one is repeated only if it is harmless. */
         if (refused && moved(interp, group, call, f) && !started) {
             memset(f, 0, sizeof(*f));
             status = PP_RUN_AGAIN;
@@ -229,6 +231,7 @@ static int call_handlers(pp_thread *state, pp_group *group, const pp_handlers *h
         if (function)
             said = PyObject_CallOneArg(function, req);
         if (!said) {
+            /* Only a first handler that could not even be found has had no effect yet. */
             status = exception(state, group, call, i || function, f);
             Py_XDECREF(function);
             break;
@@ -302,7 +305,8 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
 {
     pp_call *call = apr_pcalloc(r->pool, sizeof(*call));
     pp_thread *state = pp_thread_of(interp);
-    PyObject *req;
+    PyObject
+        *req; /* owned; scripts may hold more references, which pp_request_close makes harmless */
     int status;
 
     /* From here the order matters: the GIL before Python's objects, the limit off before what is
@@ -324,6 +328,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
         status = exception(state, group, call, 1, f);
     }
     pp_leave(state);
+    /* A slow client holds this thread, but no interpreter's lock. */
     if (status != PP_RUN_AGAIN)
         pass_on(call, status, f);
     pp_thread_end(state);

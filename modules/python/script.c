@@ -59,7 +59,8 @@ static int is_fresh(pp_interp *interp, pp_script *script, const pp_conf *conf, r
     return fresh == 1;
 }
 
-/* New reference: what mod_python._loader.resolve() says. */
+/* New reference: what mod_python._loader.resolve() says.
+ * Slow: asks Python code, imports at need. Files are read here and nowhere else. */
 static PyObject *load(pp_interp *interp, const pp_handler *h, const pp_conf *conf, request_rec *r)
 {
     const char *file = r->finfo.filetype == APR_REG ? r->filename : NULL;
@@ -169,6 +170,7 @@ static PyObject *import_hook(PyObject *hook, PyObject *args, PyObject *keywords)
     return result;
 }
 
+/* Takes the place of builtins.__import__ in each interpreter. */
 static PyMethodDef import_method = {"__import__", (PyCFunction)(void (*)(void))import_hook,
                                     METH_VARARGS | METH_KEYWORDS,
                                     "__import__(name, globals=None, locals=None, fromlist=(), "

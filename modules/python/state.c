@@ -32,7 +32,9 @@ static void delete_state(pp_thread *state)
     free(state);
 }
 
-/* A thread ends: it deletes its own states, the main interpreter's last. */
+/* A thread ends: it deletes its own states, the main interpreter's last.
+ * The destructor of row_key: runs in the ending thread, before whoever joins it goes on. `row` is
+ * set again because C does not say whether __thread variables still hold here. */
 static void delete_row(void *gone)
 {
     state_row *mine = gone;
@@ -103,6 +105,7 @@ pp_thread *pp_thread_adopt(pp_interp *interp, PyThreadState *python)
     return state;
 }
 
+/* The caller ends the interpreter and with it the thread state. */
 void pp_thread_forget(pp_interp *interp)
 {
     free(row->states[interp->index]);
@@ -163,6 +166,7 @@ void pp_leave(pp_thread *state)
     inside--;
 }
 
+/* Async-signal-safe: reads one variable of this thread. */
 int pp_thread_inside(void)
 {
     return inside > 0;
