@@ -31,34 +31,34 @@ enum conn_state {
 /* A connection, and the request it carries. It is in exactly one list of its worker. */
 struct conn {
     struct conn *next, *previous;
-    struct conn_list *list;
-    nsec when; /* busy: deadline; parked: when to go on */
+    struct conn_list *list; /* the one it is in */
+    nsec when;              /* busy: deadline; parked: when to go on */
 
-    int fd;
+    int fd; /* -1: closed */
     enum conn_state state;
-    SSL *ssl;
-    unsigned address; /* which of the plan's addresses is being tried */
-    unsigned addresses_tried;
-    bool watches_out; /* epoll reports writability too */
-    bool peer_closed; /* no more bytes will come after those that are here */
-    bool pending;     /* parked with its request: the socket cannot be connected just now */
-    bool ever_used;   /* for --warmup auto */
-    unsigned backoff; /* failures to connect in a row */
-    uint32_t served;  /* requests answered since it was opened */
+    SSL *ssl;                 /* NULL: plain, or not that far */
+    unsigned address;         /* which of the plan's addresses is being tried */
+    unsigned addresses_tried; /* by this request, to give up after all */
+    bool watches_out;         /* epoll reports writability too */
+    bool peer_closed;         /* no more bytes will come after those that are here */
+    bool pending;             /* parked with its request: the socket cannot be connected just now */
+    bool ever_used;           /* for --warmup auto */
+    unsigned backoff;         /* failures to connect in a row */
+    uint32_t served;          /* requests answered since it was opened */
 
-    struct stats *stats; /* where its request is counted: warm-up or measurement */
-    const struct target *target;
-    bool resent;
-    bool has_due;
-    size_t sent_bytes;
-    nsec connecting;   /* when this attempt to connect began */
-    nsec begun;        /* when the request was given to this connection */
-    nsec due;          /* open loop: when it should have been sent */
-    nsec sent;         /* before its first byte went out; 0: not yet */
-    nsec first;        /* first byte of the answer */
-    uint32_t body_sum; /* --verify first: CRC of the body so far */
-    bool body_differs; /* --verify FILE */
-    struct response response;
+    struct stats *stats;         /* where its request is counted: warm-up or measurement */
+    const struct target *target; /* what is asked for */
+    bool resent;                 /* once already: not again */
+    bool has_due;                /* open loop */
+    size_t sent_bytes;           /* of the target's */
+    nsec connecting;             /* when this attempt to connect began */
+    nsec begun;                  /* when the request was given to this connection */
+    nsec due;                    /* open loop: when it should have been sent */
+    nsec sent;                   /* before its first byte went out; 0: not yet */
+    nsec first;                  /* first byte of the answer */
+    uint32_t body_sum;           /* --verify first: CRC of the body so far */
+    bool body_differs;           /* --verify FILE */
+    struct response response;    /* parser of the answer */
 };
 
 /* Doubly linked, by ascending `when` if filled with list_insert(). */
@@ -77,9 +77,9 @@ struct live {
 };
 
 enum phase {
-    PHASE_WARMUP,
-    PHASE_MEASURE,
-    PHASE_DRAIN
+    PHASE_WARMUP,  /* not counted in the result */
+    PHASE_MEASURE, /* counted */
+    PHASE_DRAIN    /* nothing new is begun */
 };
 
 /* What the first answer was like. Each group is written by the thread that claimed it. */
@@ -101,19 +101,19 @@ struct run {
     const struct plan *plan;
     struct worker *workers;
     unsigned worker_count;
-    pthread_barrier_t barrier;
-    bool aborted;               /* before it began: some thread could not be set up */
-    nsec began;                 /* when the threads were let go */
-    _Atomic nsec start;         /* of the measurement; NSEC_NEVER while warming up */
-    _Atomic nsec stop;          /* no request begins after it */
-    _Atomic uint64_t left;      /* -n: requests not yet taken by a thread */
-    _Atomic uint64_t warmed;    /* requests of the warm-up answered */
-    atomic_uint workers_warmed; /* threads all of whose connections were used */
-    atomic_uint workers_running;
-    atomic_uint preferred_address;
-    atomic_bool ever_connected;
-    _Atomic nsec last_answer;
-    int main_fd; /* eventfd: wakes the main thread */
+    pthread_barrier_t barrier;     /* all threads set up; all let go */
+    bool aborted;                  /* before it began: some thread could not be set up */
+    nsec began;                    /* when the threads were let go */
+    _Atomic nsec start;            /* of the measurement; NSEC_NEVER while warming up */
+    _Atomic nsec stop;             /* no request begins after it */
+    _Atomic uint64_t left;         /* -n: requests not yet taken by a thread */
+    _Atomic uint64_t warmed;       /* requests of the warm-up answered */
+    atomic_uint workers_warmed;    /* threads all of whose connections were used */
+    atomic_uint workers_running;   /* 0 ends the main thread's watch */
+    atomic_uint preferred_address; /* the one that answered last */
+    atomic_bool ever_connected;    /* else the exit code is 3 */
+    _Atomic nsec last_answer;      /* to notice that the server is gone */
+    int main_fd;                   /* eventfd: wakes the main thread */
     struct first_answer first;
 };
 
@@ -125,29 +125,29 @@ struct worker {
     bool failed; /* set-up failed; `error` says why */
     char error[256];
     int epoll_fd, wake_fd;
-    enum phase phase;
-    nsec start, stop; /* as in struct run, once known */
-    nsec drained;     /* when requests in flight are given up; NSEC_NEVER: at their deadlines */
-    nsec woken;       /* return of the last wait */
-    nsec now;
-    unsigned depth; /* of nested starts, see worker_next() */
-    bool eager;     /* sending right after connect works here */
-    struct conn *conns;
+    enum phase phase;   /* this thread's; others may be ahead */
+    nsec start, stop;   /* as in struct run, once known */
+    nsec drained;       /* when requests in flight are given up; NSEC_NEVER: at their deadlines */
+    nsec woken;         /* return of the last wait */
+    nsec now;           /* read once for each event, not for each use */
+    unsigned depth;     /* of nested starts, see worker_next() */
+    bool eager;         /* sending right after connect works here */
+    struct conn *conns; /* all of this thread's, one block */
     unsigned conn_count, conns_used, conns_pending;
     struct conn_list busy, parked, idle, unopened;
-    uint64_t quota; /* requests taken from run->left, not yet begun */
-    struct pace pace;
-    uint64_t random;
-    unsigned next_source;
-    struct tls_side tls;
-    struct stats warmup, measured;
-    struct second *second; /* of the series, that is being filled */
-    nsec second_end;
+    uint64_t quota;                /* requests taken from run->left, not yet begun */
+    struct pace pace;              /* open loop: this thread's part of the schedule */
+    uint64_t random;               /* state of the choice among URLs */
+    unsigned next_source;          /* index of the next source address */
+    struct tls_side tls;           /* context and session to resume */
+    struct stats warmup, measured; /* written by this thread alone, read after it ended */
+    struct second *second;         /* of the series, that is being filled */
+    nsec second_end;               /* when the next one begins */
     struct live live;
     struct thread_health health;
-    struct response_hooks hooks;
-    struct conn *reading; /* whose bytes the hooks see */
-    struct conn *first;   /* whose answer is the first of the run */
+    struct response_hooks hooks; /* what of answers has to be looked at */
+    struct conn *reading;        /* whose bytes the hooks see */
+    struct conn *first;          /* whose answer is the first of the run */
     char buffer[READ_BUFFER];
 };
 

@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 struct thread_sample {
-    nsec wall;
-    nsec cpu;
+    nsec wall;  /* monotonic */
+    nsec cpu;   /* user and system */
     nsec delay; /* waiting for a CPU; -1 when the kernel does not tell */
 };
 
@@ -35,9 +35,9 @@ void health_machine(struct health_sample *s);
 /* A process and all its descendants. */
 struct tree_sample {
     bool known;
-    unsigned processes;
-    nsec cpu; /* of those that live, and of the ended children they have waited for */
-    uint64_t pss_bytes;
+    unsigned processes; /* that live */
+    nsec cpu;           /* of those that live, and of the ended children they have waited for */
+    uint64_t pss_bytes; /* shared pages in parts; 0: not asked for */
 };
 
 /* A number, or the name of a file that holds one. */

@@ -27,90 +27,90 @@ enum command {
 };
 
 struct options {
-    enum command command;
-    struct text_list operands;
-    uint64_t rounds; /* of a comparison */
+    enum command command;      /* the first word, if it is one of these */
+    struct text_list operands; /* URL, or what the command works on */
+    uint64_t rounds;           /* of a comparison */
 
     /* what is sent */
-    const char *url; /* of a run: the operand */
-    const char *urls_file;
-    const char *method;
-    const char *post_file;
-    const char *put_file;
-    const char *body;
-    const char *content_type;
-    struct text_list headers;
-    struct text_list cookies;
-    const char *auth;
-    const char *proxy;
-    const char *proxy_auth;
-    const char *unix_path;
-    bool head;
-    bool http10;
-    bool keepalive;       /* on unless --no-keepalive */
-    bool keepalive_asked; /* -k was given */
-    bool resend_never;
-    uint64_t per_connection; /* 0: as many as the server allows */
+    const char *url;          /* of a run: the operand */
+    const char *urls_file;    /* --urls; NULL: one URL */
+    const char *method;       /* NULL: by what is sent, see plan_method() */
+    const char *post_file;    /* -p */
+    const char *put_file;     /* -u */
+    const char *body;         /* --body: the text itself */
+    const char *content_type; /* NULL: text/plain */
+    struct text_list headers; /* "NAME: VALUE"; each replaces ours of that name */
+    struct text_list cookies; /* "NAME=VALUE", sent in one header */
+    const char *auth;         /* "USER:PASSWORD" for the server */
+    const char *proxy;        /* "HOST:PORT" or a URL; NULL: none */
+    const char *proxy_auth;   /* "USER:PASSWORD" for the proxy */
+    const char *unix_path;    /* connect here, whatever host the URL names */
+    bool head;                /* -i */
+    bool http10;              /* HTTP/1.0 requests, as ab's */
+    bool keepalive;           /* on unless --no-keepalive */
+    bool keepalive_asked;     /* -k was given */
+    bool resend_never;        /* a reused connection that closed is a failure */
+    uint64_t per_connection;  /* 0: as many as the server allows */
 
     /* how much, how fast */
-    uint64_t requests; /* 0: no bound */
-    nsec duration;     /* 0: no bound */
-    uint64_t connections;
-    uint64_t threads;
-    nsec timeout;
-    nsec warmup_time;
-    uint64_t warmup_requests;
-    bool warmup_auto;
-    nsec drain;
-    nsec ramp;
-    double rate; /* 0: closed loop */
-    bool poisson;
-    bool spin;
-    uint64_t seed;
-    double start_at;  /* seconds since 1970; 0: at once */
-    uint64_t segment; /* this machine's part of the load, of `segments` */
-    uint64_t segments;
+    uint64_t requests;        /* 0: no bound */
+    nsec duration;            /* 0: no bound */
+    uint64_t connections;     /* of all machines; after plan_make() of this one */
+    uint64_t threads;         /* of this machine */
+    nsec timeout;             /* for one request, connecting included */
+    nsec warmup_time;         /* 0: none, unless one of the next two */
+    uint64_t warmup_requests; /* warm up until so many were answered */
+    bool warmup_auto;         /* warm up until every connection was used */
+    nsec drain;               /* patience with requests in flight after `duration` */
+    nsec ramp;                /* time over which the connections are opened */
+    double rate;              /* 0: closed loop */
+    bool poisson;             /* random gaps instead of equal ones */
+    bool spin;                /* do not sleep between due times */
+    uint64_t seed;            /* of gaps and of choices among URLs */
+    double start_at;          /* seconds since 1970; 0: at once */
+    uint64_t segment;         /* this machine's part of the load, of `segments` */
+    uint64_t segments;        /* 0: the launcher's environment tells */
 
     /* how to connect */
-    struct text_list sources;
-    uint64_t window; /* socket buffers; 0: the system's */
-    const char *tls_protocol;
-    const char *tls_ciphers;
-    const char *tls_certificate;
-    const char *tls_ca;
-    const char *tls_name;
-    bool tls_verify;
-    bool tls_resume;
-    bool tls_no_name;
+    struct text_list sources;    /* addresses to connect from, in turns */
+    uint64_t window;             /* socket buffers; 0: the system's */
+    const char *tls_protocol;    /* "TLS1.2"; NULL: whatever both know */
+    const char *tls_ciphers;     /* OpenSSL's list, up to TLS 1.2 */
+    const char *tls_certificate; /* file with ours and its key */
+    const char *tls_ca;          /* file with those to trust; NULL: the system's */
+    const char *tls_name;        /* instead of the URL's host, for SNI and the check */
+    bool tls_verify;             /* off by default, as in ab */
+    bool tls_resume;             /* sessions, on new connections */
+    bool tls_no_name;            /* no SNI */
 
     /* how it is judged */
-    struct text_list expect;
-    const char *verify;
-    const char *tally;
-    uint64_t max_fail;
-    nsec p99_max;
-    bool strict;
-    const char *server_pid;
+    struct text_list expect; /* statuses that are good; none: 2xx and 3xx */
+    const char *verify;      /* "length", "first" or a file */
+    const char *tally;       /* header whose values are counted */
+    uint64_t max_fail;       /* more give exit code 1 */
+    nsec p99_max;            /* 0: no bound */
+    bool strict;             /* CLIENT-BOUND gives exit code 4 */
+    const char *server_pid;  /* number or file; NULL: not measured */
 
     /* how it is reported */
-    const char *label;
-    const char *json;
+    const char *label; /* a name for the run; NULL: none */
+    const char *json;  /* files to write; "-": standard output, NULL: none */
     const char *csv;
     const char *html;
     const char *hgrm;
     const char *hlog;
-    const char *ab_csv;  /* -e */
-    const char *gnuplot; /* -g */
-    bool ab_html;        /* -w */
-    const char *html_table;
-    const char *html_row;
-    const char *html_cell;
-    bool ab;
-    bool quiet;
-    bool no_percentiles;  /* -d */
-    bool no_confidence;   /* -S */
-    bool variable_length; /* -l */
-    uint64_t verbosity;
+    const char *ab_csv;     /* -e */
+    const char *gnuplot;    /* -g */
+    bool ab_html;           /* -w */
+    const char *html_table; /* -x: attributes of -w's table */
+    const char *html_row;   /* -y: of its rows */
+    const char *html_cell;  /* -z: of its cells */
+    bool ab;                /* ab's report and its default of no keep-alive */
+    bool quiet;             /* no progress on standard error */
+    bool no_percentiles;    /* -d */
+    bool no_confidence;     /* -S */
+    bool variable_length;   /* -l */
+    uint64_t verbosity;     /* -v, 0 to 4 */
     bool help;
     bool version;
 };

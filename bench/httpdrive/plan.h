@@ -19,40 +19,40 @@ struct address {
         struct sockaddr_in6 v6;
         struct sockaddr_un local;
     } as;
-    socklen_t length;
+    socklen_t length; /* of the member in use */
 };
 
 /* One kind of request. */
 struct target {
     char *bytes; /* head and body as sent */
     size_t length;
-    size_t head_length;
-    char *path;
-    double weight;
-    double up_to; /* sum of the weights to here, as a share of all */
+    size_t head_length; /* of these, before the body */
+    char *path;         /* for reports; owned */
+    double weight;      /* as given, 1 by default */
+    double up_to;       /* sum of the weights to here, as a share of all */
 };
 
 struct plan {
-    struct options options;
-    struct url url;      /* the first one: all targets have its scheme, host and port */
-    char authority[300]; /* Host header */
-    struct target *targets;
+    struct options options; /* with this machine's share of connections and threads */
+    struct url url;         /* the first one: all targets have its scheme, host and port */
+    char authority[300];    /* Host header */
+    struct target *targets; /* owned; at least one */
     unsigned target_count;
     struct address *addresses; /* where to connect: the server's or the proxy's */
     unsigned address_count;
-    char address_text[128]; /* the first one, for reports */
-    bool local;             /* the server, or the proxy, shares this machine */
-    unsigned connect_port;  /* its port; 0 of a UNIX socket */
-    struct address *sources;
+    char address_text[128];  /* the first one, for reports */
+    bool local;              /* the server, or the proxy, shares this machine */
+    unsigned connect_port;   /* its port; 0 of a UNIX socket */
+    struct address *sources; /* owned; NULL: any */
     unsigned source_count;
     char *tunnel; /* CONNECT request, or NULL */
     size_t tunnel_length;
-    bool head_request;
-    bool may_resend; /* the method is idempotent */
-    bool large;      /* a request does not fit one segment */
-    bool expected[STATUS_CODES];
-    bool verify_length, verify_first;
-    char *verify_body; /* content of --verify FILE */
+    bool head_request;                /* answers have no body */
+    bool may_resend;                  /* the method is idempotent */
+    bool large;                       /* a request does not fit one segment */
+    bool expected[STATUS_CODES];      /* statuses that are no failure */
+    bool verify_length, verify_first; /* against the first answer */
+    char *verify_body;                /* content of --verify FILE */
     size_t verify_size;
     uint64_t requests; /* this machine's share; 0: no bound */
     double rate;       /* of all machines */

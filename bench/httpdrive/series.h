@@ -14,14 +14,14 @@
 #define SERIES_BUCKETS ((40 - SERIES_BITS + 2) << SERIES_BITS)
 
 struct bucket {
-    uint32_t index;
-    uint32_t count;
+    uint32_t index; /* see series_bucket_index() */
+    uint32_t count; /* responses */
 };
 
 struct second {
-    uint64_t completed;
-    uint64_t failed;
-    uint64_t bytes;
+    uint64_t completed;     /* requests that ended, whatever their outcome */
+    uint64_t failed;        /* of these */
+    uint64_t bytes;         /* received */
     uint64_t opened;        /* connections opened */
     uint64_t connections;   /* open at the end of the second */
     int64_t max;            /* longest response, ns */
@@ -31,8 +31,8 @@ struct second {
 
 struct series {
     struct second *seconds;
-    size_t count;
-    size_t room;
+    size_t count;   /* seconds that have begun */
+    size_t room;    /* seconds there is memory for */
     uint32_t *open; /* buckets of the second that is being filled */
     bool lost;      /* no memory was left for some second */
 };
