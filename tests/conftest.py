@@ -34,6 +34,7 @@ def pytest_configure():
 
 def pytest_addoption(parser):
     parser.addoption("--mpm", default=",".join(MPMS), help="comma-separated MPMs to test under")
+    parser.addoption("--servers", choices=("only", "none"), help="tests that run under the MPMs only; or none of them")
     parser.addoption("--keep", action="store_true", help="keep the servers' run folders")
 
 
@@ -45,6 +46,16 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("mpm", [mpm for mpm in MPMS if mpm in wanted], indirect=True, scope="class")
     if "lang" in metafunc.fixturenames and "site_of" not in metafunc.fixturenames:
         metafunc.parametrize("lang", getattr(metafunc.cls, "LANGUAGES", LANGUAGES), scope="function")
+
+
+def pytest_collection_modifyitems(config, items):
+    wanted = config.getoption("--servers")
+    if wanted:
+        sorted_out = {True: [], False: []}
+        for item in items:
+            sorted_out[("mpm" in item.fixturenames) is (wanted == "only")].append(item)
+        config.hook.pytest_deselected(items=sorted_out[False])
+        items[:] = sorted_out[True]
 
 
 def python_conf(folder, *names):

@@ -24,7 +24,7 @@ def together(*calls):
 
 
 @pytest.fixture
-def meeting(server, request):
+def meeting(server):
     """A fresh folder that all children may write to, for the script `wait`."""
     folder = server.docroot / "wait"
     folder.mkdir(exist_ok=True)

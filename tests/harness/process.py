@@ -88,3 +88,14 @@ def cpu_seconds(pid):
     """User and system time used so far, in seconds; 0 when the process has gone."""
     stat = read_stat(pid)
     return stat.cpu_seconds if stat else 0.0
+
+
+_TCP_LISTEN, _TCP_TIME_WAIT = "0A", "06"
+
+
+def connections(port):
+    """Number of connections of a loopback server's port, TIME_WAIT ones not counted."""
+    local = f"0100007F:{port:04X}"
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        rows = [line.split() for line in f.readlines()[1:]]
+    return sum(row[1] == local and row[3] not in (_TCP_LISTEN, _TCP_TIME_WAIT) for row in rows)
