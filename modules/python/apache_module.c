@@ -45,7 +45,8 @@ static PyObject *apache_log_error(PyObject *module, PyObject *args)
     }
     if (pp_text_open(&text, message, PP_TEXT_ANY, "the message") != 0)
         return NULL;
-    /* The log may be a pipe that is full. */
+    /* The log may be a pipe that is full. A newline is written as \n, so nobody can forge an entry.
+     */
     Py_BEGIN_ALLOW_THREADS
     ap_log_error(APLOG_MARK, level, 0, s, "%s", text.data);
     Py_END_ALLOW_THREADS
@@ -70,6 +71,8 @@ static PyObject *apache_mpm_query(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "i:mpm_query", &code))
         return NULL;
+    /* Each MPM answers the questions it knows; mod_python gave whatever was in memory for others.
+     */
     if (ap_mpm_query(code, &result) != APR_SUCCESS)
         return PyErr_Format(PyExc_ValueError, "mpm_query: this MPM does not answer %d", code);
     return PyLong_FromLong(result);
@@ -108,8 +111,9 @@ static PyObject *apache_stat(PyObject *module, PyObject *args)
         return PyErr_NoMemory();
     }
     Py_BEGIN_ALLOW_THREADS
-    rv = apr_stat(&finfo, text.data, wanted, pool);
+    rv = apr_stat(&finfo, text.data, wanted, pool); /* may wait for a disk or a network */
     Py_END_ALLOW_THREADS
+    /* Incomplete: some of what was wanted is not known here; `valid` says what is. */
     if (rv == APR_SUCCESS || rv == APR_INCOMPLETE || APR_STATUS_IS_ENOENT(rv) ||
         APR_STATUS_IS_ENOTDIR(rv)) {
         answer = pp_finfo_new(pp_state_of(module)->finfo_type, &finfo);
@@ -152,6 +156,7 @@ static PyObject *apache_config_tree(PyObject *module, PyObject *unused)
     return directives_list(ap_conftree);
 }
 
+/* Shared by all interpreters and never written. */
 static PyMethodDef apache_functions[] = {
     {"config_tree", apache_config_tree, METH_NOARGS, "httpd's configuration, as nested lists"},
     {"exists_config_define", apache_exists_config_define, METH_O,
@@ -229,11 +234,14 @@ static int apache_exec(PyObject *module)
         take_type(&state->finfo_type, pp_finfo_type_new()) != 0 ||
         take_type(&state->hlist_type, pp_hlist_type_new()) != 0)
         return -1;
+    /* mod_python's name; its argument is the status, so str(error) shows it. */
     state->server_return = PyErr_NewExceptionWithDoc(
         "_apache.SERVER_RETURN", "Ends the handler with the status it carries.", NULL, NULL);
+    /* A BaseException: `except Exception` in a handler must not keep it running. */
     state->time_limit_exceeded = PyErr_NewExceptionWithDoc(
         "_apache.TimeLimitExceeded", "The handler ran longer than PythonTimeLimit allows.",
         PyExc_BaseException, NULL);
+    /* An OSError, as reading raises IOError under mod_python. */
     state->body_error = PyErr_NewExceptionWithDoc(
         "_apache.BodyError", "The request's body can't be read; `status` is the answer to that.",
         PyExc_OSError, NULL);
@@ -286,6 +294,7 @@ static void apache_free(void *module)
     apache_clear(module);
 }
 
+/* What the module promises: no state outside of its own, so any GIL or none will do. */
 static PyModuleDef_Slot apache_slots[] = {
     {Py_mod_exec, apache_exec},
 #if PY_VERSION_HEX >= 0x030c0000

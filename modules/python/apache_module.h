@@ -9,12 +9,12 @@
 
 /* All owned references. */
 typedef struct pp_state {
-    PyTypeObject *request_type;
-    PyTypeObject *table_type;
-    PyTypeObject *server_type;
-    PyTypeObject *connection_type;
-    PyTypeObject *finfo_type;
-    PyTypeObject *hlist_type;
+    PyTypeObject *request_type;    /* req */
+    PyTypeObject *table_type;      /* apache.table */
+    PyTypeObject *server_type;     /* req.server */
+    PyTypeObject *connection_type; /* req.connection */
+    PyTypeObject *finfo_type;      /* req.finfo, apache.stat */
+    PyTypeObject *hlist_type;      /* req.hlist */
     PyObject *server_return;       /* SERVER_RETURN */
     PyObject *body_error;          /* BodyError */
     PyObject *time_limit_exceeded; /* TimeLimitExceeded */

@@ -13,8 +13,8 @@ APLOG_USE_MODULE(pypool);
 
 typedef struct connection_object {
     PyObject_HEAD
-    conn_rec *c;
-    pp_guard *guard;
+    conn_rec *c;     /* valid while the guard lets in */
+    pp_guard *guard; /* the request's */
     PyObject *owner; /* keeps the guard alive */
 } connection_object;
 
@@ -180,6 +180,7 @@ static int set_keepalive(PyObject *op, void *at, PyObject *value, const pp_field
     PP_FIELD(field_get, NULL, "connection.", name, APR_OFFSETOF(conn_rec, member), get, NULL, doc)
 
 static PyGetSetDef connection_fields[] = {
+    /* the two ends */
     READ(base_server, get_base_server, "the virtual host that took the connection"),
     READ(local_addr, pp_get_address, "(ip, port) of the server"),
     READ(local_ip, pp_get_text, "address of the server"),
@@ -190,6 +191,7 @@ static PyGetSetDef connection_fields[] = {
     ALIAS(remote_ip, client_ip, pp_get_text, "client_ip"),
     READ(remote_host, pp_get_text, "the client's name, if it was looked up"),
     READ(remote_logname, pp_get_text, "what identd said, if it was asked"),
+    /* its state */
     FIND(aborted, get_aborted, "1: the client is gone"),
     PP_FIELD(field_get, field_set, "connection.", keepalive, 0, get_keepalive, set_keepalive,
              "apache.AP_CONN_*"),

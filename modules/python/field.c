@@ -77,6 +77,7 @@ PyObject *pp_get_address(PyObject *self, const void *at)
     (void)self;
     if (!address)
         Py_RETURN_NONE;
+    /* A connection over a UNIX socket has no IP address. */
     if (apr_sockaddr_ip_getbuf(ip, sizeof(ip), address) != APR_SUCCESS)
         return Py_BuildValue("(Oi)", Py_None, (int)address->port);
     return Py_BuildValue("(si)", ip, (int)address->port);

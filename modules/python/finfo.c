@@ -44,6 +44,7 @@ static PyObject *number(int known, long long value)
 PyObject *pp_finfo_new(PyTypeObject *type, const apr_finfo_t *finfo)
 {
     apr_int32_t valid = finfo->filetype == APR_NOFILE ? 0 : finfo->valid;
+    /* In the order of finfo_fields. */
     PyObject *values[] = {
         number(valid & APR_FINFO_PROT, finfo->protection),
         number(valid & APR_FINFO_INODE, (long long)finfo->inode),
@@ -62,6 +63,8 @@ PyObject *pp_finfo_new(PyTypeObject *type, const apr_finfo_t *finfo)
     };
     PyObject *self = PyStructSequence_New(type);
     size_t i;
+
+    /* SetItem steals. One failure drops the tuple; what comes after it is dropped one by one. */
 
     for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         if (self && values[i])
@@ -120,6 +123,7 @@ int pp_finfo_read(PyTypeObject *type, PyObject *value, apr_pool_t *pool, apr_fin
                      Py_TYPE(value)->tp_name);
         return -1;
     }
+    /* Exceptions are looked for once, at the end: until then nothing is kept. */
     new.pool = pool;
     new.protection = (apr_fileperms_t)number_at(value, 0);
     new.inode = (apr_ino_t)number_at(value, 1);

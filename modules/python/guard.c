@@ -25,7 +25,7 @@ static void guard_take(pp_guard *guard)
             Py_BEGIN_ALLOW_THREADS
             apr_sleep(RETRY_INTERVAL);
             Py_END_ALLOW_THREADS
-            nobody = 0;
+            nobody = 0; /* the exchange wrote there who is inside */
         }
     }
     guard->depth++;
@@ -34,6 +34,7 @@ static void guard_take(pp_guard *guard)
 int pp_guard_enter(pp_guard *guard)
 {
     guard_take(guard);
+    /* Looked at from inside only, so it can't change meanwhile. */
     if (!guard->shut)
         return 0;
     pp_guard_leave(guard);

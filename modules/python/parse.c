@@ -90,6 +90,7 @@ PyObject *pp_parse_qsl(PyObject *module, PyObject *args, PyObject *kwargs)
         return PyErr_NoMemory();
     }
     to.list = PyList_New(0);
+    /* Otherwise a stray % stands for itself, as in browsers. */
     limits.strict = to.strict;
     error = to.list ? form_parse_urlencoded(pool, bytes.data, (apr_size_t)bytes.len, &limits,
                                             add_pair, &to)

@@ -19,6 +19,8 @@ static pp_request *request_alloc(PyTypeObject *type, request_rec *r, pp_call *ca
 
     if (!self)
         return NULL;
+    /* The collector may look at it as soon as it is tracked: everything it follows is NULL first.
+     */
     memset((char *)self + offsetof(pp_request, dict), 0,
            sizeof(*self) - offsetof(pp_request, dict));
     self->r = r;
@@ -86,6 +88,7 @@ void pp_request_close(PyObject *op)
     int i;
 
     pp_guard_shut(&self->guard);
+    /* Those made here only; what another call made is its own to close. */
     for (i = 0; i < PP_RELATED; i++) {
         if (self->related[i])
             pp_request_close(self->related[i]);
@@ -177,19 +180,23 @@ static void request_dealloc(PyObject *op)
     Py_DECREF(type);
 }
 
+/* Where the generic attribute functions find the dict of what scripts put on req. */
 static PyMemberDef request_members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(pp_request, dict), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
+/* Shared by all interpreters and never written; so are the three tables below. */
 static PyMethodDef request_methods[] = {
     {"write", (PyCFunction)(void (*)(void))pp_request_write, METH_FASTCALL | METH_KEYWORDS,
      "write(text or bytes[, flush=False])"},
     {"flush", pp_request_flush, METH_NOARGS, "Sends what was written so far."},
     {"sendfile", pp_request_sendfile, METH_VARARGS, "sendfile(path[, offset[, len]])"},
+    /* the body of the request */
     {"read", pp_request_read, METH_VARARGS, "read([n]): bytes of the request's body"},
     {"readline", pp_request_readline, METH_VARARGS, "readline([n]): a line of the body"},
     {"readlines", pp_request_readlines, METH_VARARGS, "readlines([hint]): list of lines"},
     {"discard_request_body", pp_request_discard_body, METH_NOARGS, "Reads the body away."},
+    /* what changes the response, or makes httpd do something */
     {"log_error", (PyCFunction)(void (*)(void))pp_request_log_error, METH_FASTCALL,
      "log_error(message[, level])"},
     {"set_content_length", pp_request_set_content_length, METH_O, "set_content_length(n)"},
@@ -203,6 +210,7 @@ static PyMethodDef request_methods[] = {
     {"add_input_filter", pp_request_add_input_filter, METH_O, "add_input_filter(name)"},
     {"add_output_filter", pp_request_add_output_filter, METH_O, "add_output_filter(name)"},
     {"internal_redirect", pp_request_internal_redirect, METH_O, "internal_redirect(uri)"},
+    /* what asks httpd */
     {"construct_url", pp_request_construct_url, METH_O, "construct_url(path)"},
     {"document_root", pp_request_document_root, METH_NOARGS, "The DocumentRoot."},
     {"auth_name", pp_request_auth_name, METH_NOARGS, "AuthName, or None."},

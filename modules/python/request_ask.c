@@ -9,11 +9,16 @@
 #include <apr_strings.h>
 #include <http_core.h>
 #include <http_protocol.h>
-#include <mod_ssl.h>
 #include <util_script.h>
 #include "modules/python/apache_module.h"
 #include "modules/python/field.h"
 #include "modules/python/table.h"
+
+/* What mod_ssl registers, if it is there: declared here, since not every installation has its
+ * header. */
+APR_DECLARE_OPTIONAL_FN(int, ssl_is_https, (conn_rec *));
+APR_DECLARE_OPTIONAL_FN(char *, ssl_var_lookup,
+                        (apr_pool_t *, server_rec *, conn_rec *, request_rec *, char *));
 
 /* construct_url(path): the whole URL of a path on this server */
 PyObject *pp_request_construct_url(PyObject *op, PyObject *path)

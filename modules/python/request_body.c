@@ -42,6 +42,7 @@ static PyObject *read_bytes(pp_request *req, Py_ssize_t most)
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, room);
     Py_ssize_t len = 0;
 
+    /* body_read comes back with less than it was asked for only at the end of the body. */
     while (bytes && len < room) {
         char *to = PyBytes_AS_STRING(bytes) + len;
         apr_size_t n = (apr_size_t)(room - len);
@@ -57,9 +58,12 @@ static PyObject *read_bytes(pp_request *req, Py_ssize_t most)
         len += (Py_ssize_t)n;
         if (len < room || room == most)
             break;
+        /* Doubling copies each byte twice at most, whatever the length turns out to be. */
         room = room > most / 2 ? most : room * 2;
         _PyBytes_Resize(&bytes, room);
     }
+    /* Nobody else has seen the object yet, so it may still change; gives NULL when memory is out.
+     */
     if (bytes && len != room)
         _PyBytes_Resize(&bytes, len);
     return bytes;
@@ -102,6 +106,7 @@ PyObject *pp_request_readline(PyObject *op, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "|n:readline", &n))
         return NULL;
+    /* For body_read_line 0 is no bound. */
     if (n == 0)
         return PyBytes_FromStringAndSize(NULL, 0);
     if (!pp_request_enter(req))

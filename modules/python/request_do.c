@@ -149,6 +149,7 @@ PyObject *pp_request_allow_methods(PyObject *op, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "O|p:allow_methods", &names, &reset))
         return NULL;
+    /* A str is a sequence of letters: surely a mistake. */
     if (PyUnicode_Check(names) || PyBytes_Check(names)) {
         PyErr_SetString(PyExc_TypeError, "allow_methods takes a sequence of names");
         return NULL;
@@ -234,6 +235,7 @@ PyObject *pp_request_add_output_filter(PyObject *op, PyObject *name)
 
     if (!r)
         return NULL;
+    /* What was written before is not the new filter's business. */
     rc = pp_request_pass(req, 0);
     if (rc == 0)
         ap_add_output_filter_handle(filter, NULL, r, r->connection);
@@ -254,6 +256,8 @@ PyObject *pp_request_internal_redirect(PyObject *op, PyObject *target)
     if (!r)
         return NULL;
     uri = pp_text_copy(r->pool, target, PP_TEXT_LINE, "the URI");
+    /* What was written so far comes first. The other handler may run in this very interpreter, so
+     * the GIL must be free; the guard is this thread's, and lets it in again through req.prev. */
     if (uri && pp_request_pass(req, 0) == 0) {
         Py_BEGIN_ALLOW_THREADS
         ap_internal_redirect(uri, r);

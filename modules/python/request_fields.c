@@ -145,6 +145,7 @@ static PyObject *get_table(PyObject *op, int which, apr_table_t *table)
     pp_text_kind kind = which <= PP_ERR_HEADERS_OUT ? PP_TEXT_HEADER : PP_TEXT_ANY;
     PyTypeObject *type = pp_state_of(self->call->module)->table_type;
 
+    /* Kept, so that req.headers_in is req.headers_in, and costs nothing the second time. */
     if (!self->tables[which])
         self->tables[which] = pp_table_new(type, table, &self->guard, op, kind);
     return Py_XNewRef(self->tables[which]);
@@ -327,6 +328,7 @@ static PyObject *get_parsed_uri(PyObject *op, const void *at)
 
     (void)op;
     for (i = 0; tuple && i < n; i++) {
+        /* Only a port that was given is a number; mod_python has None for the rest. */
         PyObject *part = i == port && uri->port ? PyLong_FromLong(uri->port) : pp_text(text[i]);
 
         if (part)

@@ -60,10 +60,12 @@ static apr_off_t send_file(pp_request *req, PyObject *path_given, apr_off_t offs
         PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path_given);
         return -1;
     }
+    /* Nothing to send; a file bucket of no length would confuse filters. */
     if (offset >= size || len == 0) {
         apr_file_close(file);
         return 0;
     }
+    /* The file's end is the end, whatever was asked for. */
     if (len < 0 || len > size - offset)
         len = size - offset;
     append_file(req, file, offset, len);

@@ -31,6 +31,7 @@ static char *out_room(apr_bucket_brigade *out, apr_bucket **last, apr_size_t *ro
     apr_bucket_heap *heap;
     char *memory;
 
+    /* Every heap bucket in `out` was made here: others' are passed on before anything is added. */
     if (!APR_BRIGADE_EMPTY(out) && APR_BUCKET_IS_HEAP(bucket)) {
         heap = bucket->data;
         *room = heap->alloc_len - (apr_size_t)bucket->start - bucket->length;
@@ -39,6 +40,7 @@ static char *out_room(apr_bucket_brigade *out, apr_bucket **last, apr_size_t *ro
             return heap->base + bucket->start + bucket->length;
         }
     }
+    /* The bucket owns the memory, and says it is empty until something is copied into it. */
     memory = apr_bucket_alloc(OUT_BUFFER, out->bucket_alloc);
     bucket = apr_bucket_heap_create(memory, OUT_BUFFER, apr_bucket_free, out->bucket_alloc);
     bucket->length = 0;

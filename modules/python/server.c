@@ -133,6 +133,7 @@ static PyObject *server_register_cleanup(PyObject *op, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "register_cleanup: the second argument must be callable");
         return NULL;
     }
+    /* Runs in this interpreter, within the time that the core gives exit functions. */
     atexit = PyImport_ImportModule("atexit");
     if (atexit)
         result = PyObject_CallMethod(atexit, "register", "OO", callable, data);
@@ -213,7 +214,9 @@ static PyObject *get_restart_time(PyObject *op, const void *at)
 #define FIND(name, get, doc) PP_FIELD(field_get, NULL, "server.", name, 0, get, NULL, doc)
 
 static PyGetSetDef server_fields[] = {
+    /* what scripts put on it */
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    /* who it is */
     READ(defn_name, pp_get_text, "the configuration file that defines it"),
     READ(defn_line_number, get_line_number, "the line in that file"),
     READ(server_admin, pp_get_text, "ServerAdmin"),
@@ -225,6 +228,7 @@ static PyGetSetDef server_fields[] = {
     PP_FIELD(field_get, NULL, "server.", loglevel, APR_OFFSETOF(server_rec, log.level), pp_get_int,
              NULL, "apache.APLOG_*"),
     READ(is_virtual, get_is_virtual, "1 for a virtual host"),
+    /* how it deals with clients; times are seconds, as float */
     READ(timeout, pp_get_time, "Timeout, in seconds"),
     READ(keep_alive_timeout, pp_get_time, "KeepAliveTimeout, in seconds"),
     READ(keep_alive_max, pp_get_int, "MaxKeepAliveRequests"),
@@ -234,6 +238,7 @@ static PyGetSetDef server_fields[] = {
     READ(limit_req_line, pp_get_int, "LimitRequestLine"),
     READ(limit_req_fieldsize, pp_get_int, "LimitRequestFieldSize"),
     READ(limit_req_fields, pp_get_int, "LimitRequestFields"),
+    /* the server as a whole */
     FIND(my_generation, get_generation, "how often the server was restarted"),
     FIND(restart_time, get_restart_time, "when it was started last, in seconds since 1970"),
     READ(next, get_next, "the next virtual host, or None"),

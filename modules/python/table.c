@@ -92,6 +92,7 @@ static PyObject *find(pp_table *self, const char *name, int all)
     for (i = 0; i < entries->nelts; i++) {
         if (strcasecmp(entry[i].key, name) != 0)
             continue;
+        /* The second one: what was found first begins a list. */
         if (found && !list) {
             list = PyList_New(1);
             if (!list)
@@ -323,7 +324,7 @@ static int fold(PyObject *folded, PyObject *key, PyObject *value)
 
     if (!lower)
         return -1;
-    before = PyDict_GetItemWithError(folded, lower);
+    before = PyDict_GetItemWithError(folded, lower); /* borrowed */
     if (!before && !PyErr_Occurred())
         rc = PyDict_SetItem(folded, lower, value);
     else if (before && PyList_Check(before))
@@ -398,6 +399,7 @@ static PyObject *table_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     }
     if (!PyArg_ParseTuple(args, "|O:table", &source))
         return NULL;
+    /* A copy keeps names that stand more than once in their order; filling would group them. */
     if (source && Py_TYPE(source) == type)
         return table_copy(source, NULL);
     self = pp_table_copy(type, NULL);
@@ -406,6 +408,7 @@ static PyObject *table_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return self;
 }
 
+/* mod_python's names, with pop besides. */
 static PyMethodDef table_methods[] = {
     {"add", pp_table_add, METH_VARARGS, "add(name, value): one more entry, whatever is there"},
     {"clear", pp_table_clear, METH_NOARGS, "Removes every entry."},

@@ -28,6 +28,7 @@ static int store_all(pp_table *self, const char *name, PyObject *values)
         if (!texts[i])
             goto cleanup;
     }
+    /* From here on nothing can fail. */
     apr_table_unset(table, name);
     for (i = 0; i < n; i++)
         apr_table_addn(table, name, texts[i]);
@@ -132,6 +133,7 @@ PyObject *pp_table_setdefault(PyObject *op, PyObject *args)
     found = pp_table_find(op, name, 0);
     if (found || PyErr_Occurred())
         return found;
+    /* Given back as it was given, as dict does, though the table holds text. */
     value = value ? Py_NewRef(value) : PyUnicode_FromString("");
     if (value && store((pp_table *)op, name, value, 0) != 0)
         Py_CLEAR(value);

@@ -33,6 +33,7 @@ static int open_str(pp_bytes *bytes, PyObject *value)
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
         return -1;
     PyErr_Clear();
+    /* Fails again for surrogates that stand for no byte: those are the caller's mistake. */
     bytes->held = PyUnicode_AsEncodedString(value, "utf-8", "surrogateescape");
     if (!bytes->held)
         return -1;
@@ -44,6 +45,7 @@ static int open_str(pp_bytes *bytes, PyObject *value)
 /* PyBUF_SIMPLE asks for one contiguous piece; what is not raises BufferError. */
 int pp_bytes_open(pp_bytes *bytes, PyObject *value, const char *what)
 {
+    /* What pp_bytes_close looks at, whatever happens below. */
     bytes->held = NULL;
     bytes->view.obj = NULL;
     if (PyUnicode_Check(value))
