@@ -30,7 +30,7 @@ PyObject *pp_connection_new(PyTypeObject *type, conn_rec *c, pp_guard *guard, Py
     return (PyObject *)self;
 }
 
-/* The owner goes last: the guard is in it. */
+/* The connection itself is httpd's; only the hold on the guard's owner ends. */
 static void connection_dealloc(PyObject *op)
 {
     PyTypeObject *type = Py_TYPE(op);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The constants of the module: one row each, the values are httpd's own. */
+ * The constants of the module: one row each.
+ *
+ * The values are httpd's own, by their names in its headers, so they are right for the httpd the
+ * module was built with. A few have a number here: those are
+ * mod_python's own. */
 #include "modules/python/apache_module.h"
 
 #include <ap_mmn.h>
@@ -239,6 +243,7 @@ static const struct text {
     {"INCLUDES_MAGIC_TYPE3", INCLUDES_MAGIC_TYPE3},
 };
 
+/* Once for each interpreter: int objects are not shared between them. */
 int pp_constants_add(PyObject *module)
 {
     size_t i;

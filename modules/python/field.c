@@ -44,12 +44,14 @@ PyObject *pp_get_int64(PyObject *self, const void *at)
     return PyLong_FromLongLong(*(const apr_int64_t *)at);
 }
 
+/* Microseconds fit a double exactly until the year 2255. */
 PyObject *pp_get_time(PyObject *self, const void *at)
 {
     (void)self;
     return PyFloat_FromDouble((double)*(const apr_time_t *)at / APR_USEC_PER_SEC);
 }
 
+/* A tuple, since changing it would change nothing of httpd's. */
 PyObject *pp_get_strings(PyObject *self, const void *at)
 {
     const apr_array_header_t *strings = *(const apr_array_header_t *const *)at;

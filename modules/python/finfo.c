@@ -24,6 +24,7 @@ static PyStructSequence_Field finfo_fields[] = {{"protection", "access bits"},
                                                 {"valid", "apache.APR_FINFO_*: what is known"},
                                                 {NULL, NULL}};
 
+/* 13 elements, as mod_python documents; it had 12. */
 static PyStructSequence_Desc finfo_desc = {.name = "_apache.finfo",
                                            .doc = "what is known of a file; None: not known",
                                            .fields = finfo_fields,

@@ -46,6 +46,7 @@ PyObject *pp_request_document_root(PyObject *op, PyObject *unused)
     (void)unused;
     if (!r)
         return NULL;
+    /* Of this request: mod_vhost_alias and mod_userdir may have changed it. */
     root = pp_text(ap_document_root(r));
     pp_request_leave((pp_request *)op);
     return root;
@@ -90,6 +91,7 @@ PyObject *pp_request_get_basic_auth_pw(PyObject *op, PyObject *unused)
     (void)unused;
     if (!r)
         return NULL;
+    /* Unlike ap_get_basic_auth_pw this needs no AuthType, and logs nothing for other clients. */
     if (ap_get_basic_auth_components(r, &user, &password) == APR_SUCCESS) {
         r->user = apr_pstrdup(r->pool, user);
         r->ap_auth_type = apr_pstrdup(r->pool, "Basic");

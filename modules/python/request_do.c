@@ -31,7 +31,8 @@ PyObject *pp_request_log_error(PyObject *op, PyObject *const *args, Py_ssize_t n
         return NULL;
     r = pp_request_enter((pp_request *)op);
     if (r) {
-        /* The log may be a pipe that is full. */
+        /* The log may be a pipe that is full; the guard stays, since httpd uses r->pool for the
+         * entry. */
         Py_BEGIN_ALLOW_THREADS
         ap_log_rerror(APLOG_MARK, level, 0, r, "%s", text.data);
         Py_END_ALLOW_THREADS
@@ -46,6 +47,7 @@ PyObject *pp_request_log_error(PyObject *op, PyObject *const *args, Py_ssize_t n
 /* set_content_length(n) */
 PyObject *pp_request_set_content_length(PyObject *op, PyObject *length)
 {
+    /* Owned; anything with __index__ will do, as for the length of a list. */
     PyObject *index = PyNumber_Index(length);
     long long n = index ? PyLong_AsLongLong(index) : -1;
     request_rec *r;
@@ -58,6 +60,7 @@ PyObject *pp_request_set_content_length(PyObject *op, PyObject *length)
     r = pp_request_enter((pp_request *)op);
     if (!r)
         return NULL;
+    /* httpd believes it: a handler that writes less leaves the client waiting for the rest. */
     ap_set_content_length(r, n);
     pp_request_leave((pp_request *)op);
     Py_RETURN_NONE;
@@ -131,6 +134,7 @@ static int add_methods(request_rec *r, PyObject *tuple, int reset)
         if (!names[i])
             return -1;
     }
+    /* Also those that other modules put there. */
     if (reset)
         ap_clear_method_list(r->allowed_methods);
     for (i = 0; i < n; i++)
@@ -185,6 +189,7 @@ PyObject *pp_request_register_cleanup(PyObject *op, PyObject *args)
     }
     entry = PyTuple_Pack(2, callable, data);
     if (entry && pp_request_enter(req)) {
+        /* The list keeps callable and data alive until pp_request_run_cleanups has called them. */
         if (!req->cleanups)
             req->cleanups = PyList_New(0);
         if (req->cleanups)

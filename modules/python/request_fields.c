@@ -35,6 +35,7 @@ static int field_set(PyObject *op, PyObject *value, void *closure)
     request_rec *r;
     int rc;
 
+    /* None is what clears; without this check a setter would see NULL. */
     if (!value) {
         PyErr_Format(PyExc_AttributeError, "%s can't be deleted", field->name);
         return -1;
@@ -56,6 +57,7 @@ static int set_text(PyObject *op, void *at, PyObject *value, const pp_field *fie
 
     if (!text)
         return -1;
+    /* What was there stays in the pool: others may still point to it. */
     *(const char **)at = text;
     return 0;
 }
@@ -126,6 +128,7 @@ static int set_content_type(PyObject *op, void *at, PyObject *value, const pp_fi
         if (!type)
             return -1;
     }
+    /* Not the member itself: httpd looks for filters by type (AddOutputFilterByType). */
     ap_set_content_type(self->r, type);
     self->content_type_set = type != NULL;
     return 0;

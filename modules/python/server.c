@@ -19,7 +19,7 @@ APLOG_USE_MODULE(pypool);
 typedef struct server_object {
     PyObject_HEAD
     PyObject *dict; /* what scripts put on it */
-    server_rec *s;
+    server_rec *s;  /* in the configuration's pool, which a child never clears */
 } server_object;
 
 PyObject *pp_server_new(PyTypeObject *type, server_rec *s)
@@ -36,6 +36,7 @@ PyObject *pp_server_new(PyTypeObject *type, server_rec *s)
 
 server_rec *pp_server_of(PyTypeObject *type, PyObject *server)
 {
+    /* The type has no subclasses. */
     if (Py_TYPE(server) == type)
         return ((server_object *)server)->s;
     PyErr_Format(PyExc_TypeError, "the server must be like req.server, not %.100s",

@@ -36,6 +36,7 @@ PyObject *pp_table_copy(PyTypeObject *type, const apr_table_t *from)
 
     if (!self)
         return NULL;
+    /* Never shut: the table lives as long as the object. Two threads may still use it at once. */
     self->guard = &self->own_guard;
     self->kind = PP_TEXT_ANY;
     if (apr_pool_create_unmanaged(&self->pool) != APR_SUCCESS) {
@@ -64,7 +65,7 @@ PyObject *pp_table_copy_set(PyTypeObject *type, const apr_table_t *from)
     return self;
 }
 
-/* The owner goes last: the guard may be in it. */
+/* A table has an owner or a pool, never both. */
 static void table_dealloc(PyObject *op)
 {
     pp_table *self = (pp_table *)op;
@@ -89,6 +90,7 @@ static PyObject *find(pp_table *self, const char *name, int all)
     PyObject *list = NULL;
     int i;
 
+    /* By hand and not by apr_table_get, which stops at the first. */
     for (i = 0; i < entries->nelts; i++) {
         if (strcasecmp(entry[i].key, name) != 0)
             continue;
@@ -172,6 +174,7 @@ static PyObject *entry_object(const apr_table_entry_t *entry, pp_list_what what)
     PyObject *value;
     PyObject *pair = NULL;
 
+    /* A value may be NULL: httpd itself puts such entries into subprocess_env. It becomes None. */
     if (what != PP_LIST_ITEMS)
         return pp_text(what == PP_LIST_KEYS ? entry->key : entry->val);
     key = pp_text(entry->key);
@@ -293,6 +296,7 @@ static PyObject *table_repr(PyObject *op)
     PyObject *text = NULL;
     Py_ssize_t i;
 
+    /* Joined piece by piece: tables are short, and nobody prints them often. */
     for (i = 0; items && i < PyList_GET_SIZE(items); i++) {
         PyObject *pair = PyList_GET_ITEM(items, i);
         PyObject *longer =
@@ -364,6 +368,7 @@ static PyObject *table_richcompare(PyObject *op, PyObject *other, int how)
 
     if ((how != Py_EQ && how != Py_NE) || (!PyDict_Check(other) && Py_TYPE(op) != Py_TYPE(other)))
         Py_RETURN_NOTIMPLEMENTED;
+    /* Two dicts compare as Python compares them, so values are equal as str and list are. */
     mine = folded_dict(op);
     theirs = mine ? folded_dict(other) : NULL;
     if (theirs)
@@ -393,6 +398,8 @@ static PyObject *table_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     PyObject *source = NULL;
     PyObject *self;
 
+    /* table(name="value") would lose header names with '-': as in mod_python there is no such form.
+     */
     if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
         PyErr_SetString(PyExc_TypeError, "table() takes no keyword arguments");
         return NULL;

@@ -46,6 +46,7 @@ static int store_one(pp_table *self, const char *name, PyObject *value, int add)
 
     if (!text)
         return -1;
+    /* setn drops every other entry of that name, as mod_python's tables do. */
     if (add)
         apr_table_addn(self->table, name, text);
     else
@@ -79,6 +80,7 @@ static int store(pp_table *self, PyObject *name, PyObject *value, int add)
 
     if (pp_guard_enter(self->guard) != 0)
         return -1;
+    /* The copy is made inside the guard, since the pool is the request's. */
     key = copy_name(self, name);
     if (key && !add && (PyList_Check(value) || PyTuple_Check(value)))
         rc = store_all(self, key, value);
@@ -150,6 +152,7 @@ PyObject *pp_table_pop(PyObject *op, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "O|O:pop", &name, &otherwise))
         return NULL;
+    /* Another thread may take the same name in between: both then have it, and it is gone once. */
     found = pp_table_find(op, name, 1);
     if (found && pp_table_ass_subscript(op, name, NULL) != 0)
         Py_CLEAR(found);
@@ -207,6 +210,7 @@ static int store_pairs(pp_table *self, PyObject *pairs, int add)
 
     if (!iterator)
         return -1;
+    /* Stops at the first pair that can't be stored; those before it are. */
     while (rc == 0 && (item = PyIter_Next(iterator)) != NULL) {
         PyObject *pair = PySequence_Tuple(item);
 
@@ -249,6 +253,7 @@ int pp_table_fill(pp_table *self, PyObject *source)
 
     if (Py_TYPE(source) == Py_TYPE(self)) {
         items = merged_items(source);
+        /* What dict.update takes for a mapping. */
     } else if (PyMapping_Check(source) && PyObject_HasAttrString(source, "keys")) {
         items = PyMapping_Items(source);
     } else {
