@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The directives: their table, their setters, merging, and what follows from them for a request. */
+ * The directives: their table, their setters, merging, and what follows from them for a request.
+ *
+ * httpd merges sections for each request (once for a kept connection, where it can), so a merge
+ * copies pointers: lists of handlers are immutable once their section has been read, and tables are
+ * overlaid only when both sides have one. Sections are merged inside out as well as outside in
+ * (<Files> with each other first), which is why an unset option leaves a mark in the table instead
+ * of a gap.
+ *
+ * Each handler of the configuration has a number, counted over all sections. It is the handler's
+ * place in the table that every interpreter keeps of functions, so a request finds its function by
+ * one index, without hashing a name. What .htaccess says is read for each request and has none. */
 #include "modules/python/conf.h"
 
 #include <apr_fnmatch.h>

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Making one interpreter: Python itself with its main interpreter, then sub-interpreters. */
+ * Making one interpreter: Python itself with its main interpreter, then sub-interpreters.
+ *
+ * An interpreter takes 10 to 30 ms and some 3 MB. Whatever a request will need of Python's modules
+ * is imported here, so that serving one imports nothing but the script.
+ *
+ * The configuration of Python is that of an embedded program, not "isolated": PYTHONPATH and the
+ * like from httpd's own environment count, as under mod_python, since they are the
+ * administrator's. */
 #include "modules/python/interp.h"
 
 #include <dlfcn.h>

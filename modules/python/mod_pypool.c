@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mod_pypool: the module record, the hooks and the handler. */
+ * mod_pypool: the module record, the hooks and the handler.
+ *
+ * To find one's way: conf says what was configured, group which interpreter serves a request, run
+ * what happens in it; child and interp make what these use. modules/README.md tells the whole. */
 #include <httpd.h>
 #include <http_config.h>
 #include <http_log.h>

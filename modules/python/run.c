@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One request in one interpreter. The only file that knows interpreters and requests both. */
+ * One request in one interpreter. The only file that knows interpreters and requests both.
+ *
+ * What a handler does, and what httpd is told:
+ *
+ *   returns OK (or 200)             the next handler of the list; after the last one OK
+ *   returns DECLINED, DONE, status  that, and the list ends; what was written is sent with DONE
+ * only raises SERVER_RETURN            as if its argument had been returned raises anything else
+ * 500 (of a body: 413, 400, 408), a log entry with the traceback returns anything else 500, a log
+ * entry with the place of the handler
+ *
+ * Errors are reported by the caller, outside of the interpreter: here they are only described. */
 #include "modules/python/run.h"
 
 #include <apr_strings.h>

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a handler's name to the function to call, and the `__import__` that knows spaces. */
+ * From a handler's name to the function to call, and the `__import__` that knows spaces.
+ *
+ * A kept function is used again unless
+ *  - the requested file is its module, and httpd found another mtime, size or inode for it, or
+ *  - a second has passed since the last look, and a file that was loaded with it has changed
+ *    (mod_python/_loader.py), or
+ *  - another PythonPath is in effect here.
+ * When loading fails nothing is kept, so that an error stays until its cause is repaired. */
 #include "modules/python/script.h"
 
 #include <stdlib.h>
