@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Measures servers in turns and compares them; see compare.h. Rounds go ABC, CBA, ABC..., so that
- * a machine that gets slower or faster meanwhile does so for all sides alike. */
+ * a machine that gets slower or faster meanwhile does so for all sides alike.
+ *
+ * Each turn is a whole run with threads and connections of its own and a short warm-up, so that the
+ * sides share nothing but the machine. The figures of a round belong together: what is compared is
+ * the ratio within each round, which a slow minute of the machine leaves alone. Stored results are
+ * not paired; they are compared as two sets.
+ *
+ * The ratio's interval and a rank test have to agree before a difference is claimed, and with
+ * several metrics and sides the test is corrected for their number. The run is the unit: a million
+ * requests within one run are one sample of what the server does on this machine at this time. */
 #include "compare.h"
 #include "run.h"
 #include "stored.h"
@@ -111,6 +120,7 @@ static bool measure(struct compare_report *r, size_t k, const struct options *co
         snprintf(error, size, "HD001: out of memory");
         return false;
     }
+    /* A copy for each turn: plan_make() settles defaults that depend on the URL. */
     o = *common;
     o.url = r->sides[k].what;
     o.server_pid = part_of(common->server_pid, k, pid, sizeof(pid));

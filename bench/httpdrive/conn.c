@@ -132,6 +132,7 @@ static void lost(struct worker *w, struct conn *c, int number)
         open_socket(w, c);
         return;
     }
+    /* On a fresh connection nothing excuses it. */
     if (c->served > 0) {
         o = OUTCOME_REUSED_CLOSED;
     } else {
@@ -211,6 +212,7 @@ static void tcp_established(struct worker *w, struct conn *c)
 {
     w->now = clock_now();
     record_opened(w);
+    /* Asked only then: it costs a system call. */
     if (w->now - c->connecting > SLOW_CONNECT)
         note_retransmits(c);
     if (c->address != atomic_load_explicit(&w->run->preferred_address, memory_order_relaxed))
@@ -331,6 +333,7 @@ static void open_socket(struct worker *w, struct conn *c)
     const struct address *from = NULL;
     int fd;
 
+    /* In turns, so that each source's ports last equally long. */
     if (p->source_count)
         from = &p->sources[w->next_source++ % p->source_count];
     c->connecting = w->now;
@@ -424,6 +427,7 @@ static bool take(struct worker *w, struct conn *c, size_t n)
     size_t used;
 
     c->stats->bytes_received += n;
+    /* It may still be SENDING: a server may answer before it has read everything. */
     if (c->state != CONN_READING) {
         c->state = CONN_READING;
         c->first = w->now;

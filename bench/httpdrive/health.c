@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads what the kernel tells of threads, of the machine and of a process tree; see health.h. */
+ * Reads what the kernel tells of threads, of the machine and of a process tree; see health.h.
+ *
+ * CPU time of other processes comes from their CPU clocks, which count in nanoseconds and include
+ * threads that have ended; /proc/PID/stat counts in ticks of 10 ms, which would be a tenth of a
+ * short measurement. Children that ended in between are found in what their parent has waited for,
+ * so a server that replaces its processes during the run loses nothing. */
 #include "health.h"
 
 #include <dirent.h>

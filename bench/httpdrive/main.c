@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * httpdrive: parse the options, plan, run, report. */
+ * httpdrive: parse the options, plan, run, report.
+ *
+ * The flow of a command: the options say what is wanted; a plan is made of them; the engine runs it
+ * and returns a result; the reports read the result. No part knows the one before it but through
+ * that structure. What goes wrong before there is a result is one line on standard error with a tag
+ * (HD005) and exit code 2; afterwards the report is always printed, also of a run that was
+ * interrupted. */
 #include "compare.h"
 #include "output.h"
 #include "run.h"
@@ -137,6 +143,7 @@ static int run(const struct options *o)
     struct result *r = calloc(1, sizeof(*r));
     struct plan plan;
     char error[512];
+    /* On a terminal people watch; a file or a pipe gets lines only when it asks for them. */
     bool watched = o->verbosity || (!o->quiet && (o->ab || isatty(STDERR_FILENO)));
     int code;
 

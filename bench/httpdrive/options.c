@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads a command line by the table of options; see options.h. */
+ * Reads a command line by the table of options; see options.h.
+ *
+ * A row says what an option's value has to be and where it goes: the parser knows kinds of values,
+ * never a single option. It is written anew rather than taken from getopt_long() because ab's
+ * letters may stand in one word ("-kn100"), because a message has to name the option and the range
+ * it wants, and because a pure function can be tested and fuzzed: getopt keeps its place in global
+ * variables.
+ *
+ * Values are not copied: they point into argv. What depends on several options is settled at the
+ * end, in complete() and check_whole(), so that the order of the options does not matter (in ab, -t
+ * before and after -n mean different things). */
 #include "options.h"
 
 #include <errno.h>
@@ -342,6 +352,8 @@ static void complete(struct options *o)
         o->duration = COMPARE_TIME;
     if (o->requests == 0 && o->duration == 0)
         o->requests = 1;
+    /* A connection that never gets a request would only hold a descriptor, a thread an idle loop.
+     */
     if (o->requests && o->rate == 0 && o->connections > o->requests)
         o->connections = o->requests;
     if (o->threads > o->connections)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* The name is what people search for; the text depends on the language. */
 const char *output_errno_name(int number)
 {
     const char *name = strerrorname_np(number);

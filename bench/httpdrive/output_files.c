@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reports for other programs: a CSV line for each second, and HdrHistogram's two formats. */
+ * Reports for other programs: a CSV line for each second, and HdrHistogram's two formats.
+ *
+ * The interval log is HdrHistogram's V2 format: a line for each second holds a packed histogram,
+ * and its tools add the logs of several machines. With two significant digits its buckets are
+ * exactly those of the series, so nothing is rounded anew. The text format lists percentiles for
+ * its plotter. */
 #include "output.h"
 
 #include <math.h>

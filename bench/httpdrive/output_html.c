@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One self-contained page: page.html (made a string by the build) with the JSON in its middle. */
+ * One self-contained page: page.html (made a string by the build) with the JSON in its middle.
+ *
+ * The page needs no network and no other file. The data stand in a script element that is not run;
+ * the JSON writer escapes "<", so that no text of a server or user can end it. */
 #include "output.h"
 
 #include <string.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Works out what the options mean; see plan.h. */
+ * Works out what the options mean; see plan.h.
+ *
+ * Everything that can be wrong with the options' contents (a name that does not resolve, a file
+ * that is missing, a header with a line end) is found here, before a connection is made, and has a
+ * message of its own. What is left can be shared by all threads without a lock, since nobody writes
+ * it.
+ *
+ * Owned by the plan: requests, paths, addresses, the tunnel request, the content of --verify FILE.
+ * Borrowed: all texts of the options, which point into argv and live as long as the process. */
 #include "plan.h"
 #include "request.h"
 

@@ -31,6 +31,7 @@ void record_start(struct worker *w, struct conn *c)
     c->stats->started++;
     c->target = p->targets;
     if (p->target_count > 1) {
+        /* The first target whose share of the weights, added up, exceeds a random number. */
         double chance = random_unit(&w->random);
         unsigned low = 0, high = p->target_count - 1;
         while (low < high) {
@@ -76,7 +77,7 @@ static void connection_ends(struct stats *s, const struct conn *c)
 void record_closed(struct worker *w, struct conn *c)
 {
     phase_stats(w)->connections_closed++;
-    live_add(&w->live.connections, (uint64_t)-1);
+    live_add(&w->live.connections, (uint64_t)-1); /* wraps round to one less */
     connection_ends(phase_stats(w), c);
 }
 
@@ -209,6 +210,7 @@ void record_first_byte(struct worker *w, struct conn *c)
 {
     struct first_answer *first = &w->run->first;
 
+    /* Looked at before it is claimed: an exchange for every answer would make threads wait. */
     if (!atomic_load_explicit(&first->claimed, memory_order_relaxed) &&
         !atomic_exchange(&first->claimed, true))
         w->first = c;

@@ -143,6 +143,7 @@ static void check_server(struct watch *w, const struct run_progress *p, nsec now
     nsec timeout = run->plan->options.timeout;
     nsec patience = timeout > PATIENCE ? timeout : PATIENCE;
 
+    /* No failure yet: the first attempts may still be under way, towards a far or silent host. */
     if (p->failed == 0 || p->connections)
         return;
     if (!atomic_load(&run->ever_connected)) {

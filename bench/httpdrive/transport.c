@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets and TLS; see transport.h. */
+ * Sockets and TLS; see transport.h.
+ *
+ * One SSL_CTX for each thread: OpenSSL 3 takes locks within a context, and threads that share one
+ * wait for each other. Sessions are kept by the thread that got them, the newest one only, which is
+ * what a browser does too.
+ *
+ * OpenSSL keeps its errors in a queue of the thread. It is emptied before each call, so that the
+ * reason given for a failure is that failure's own. */
 #include "transport.h"
 
 #include <arpa/inet.h>

@@ -104,7 +104,7 @@ static bool take_quota(struct worker *w)
             if (left == 0)
                 return false;
             want = left / (4 * w->run->worker_count);
-            want = want < 1 ? 1 : want > 64 ? 64 : want;
+            want = want < 1 ? 1 : want > 64 ? 64 : want; /* towards the end one at a time */
         } while (!atomic_compare_exchange_weak(&w->run->left, &left, left - want));
         w->quota = want;
     }
@@ -202,7 +202,7 @@ static void dispatch(struct worker *w)
 static void begin_pace(struct worker *w, uint64_t limit)
 {
     const struct options *o = &w->plan->options;
-    uint64_t part = o->segment + o->segments * w->index;
+    uint64_t part = o->segment + o->segments * w->index; /* of segments x threads */
 
     if (open_loop(w))
         pace_init(&w->pace, w->plan->rate, o->poisson, part, o->segments * w->run->worker_count,
