@@ -75,10 +75,10 @@ static void set_content_type(lua_State *L, request_rec *r, int value)
     ap_set_content_type(r, apr_pstrmemdup(r->pool, type, length));
 }
 
-/* ap_get_status_line() gives the line of 500 for what it does not know. */
-/* About what a line of one's own takes. */
+/* About what a status line of one's own takes. */
 #define STATUS_LINE 24
 
+/* ap_get_status_line() gives the line of 500 for what it does not know. */
 void lp_status_line(request_rec *r, int status)
 {
     if (strncmp(ap_get_status_line(status), "500", 3) != 0 || status == 500) {

@@ -23,7 +23,7 @@ lp_request *lp_request_check(lua_State *L, int index)
     return request;
 }
 
-/* [-0, +1|+0, e] The value of a property; the object lies at index 1. */
+/* Raised like Lua's own lack of memory, and reported as such (LP005). */
 void lp_request_charge(lua_State *L, apr_size_t bytes)
 {
     lp_vm *vm = lp_vm_of(L);
@@ -35,6 +35,7 @@ void lp_request_charge(lua_State *L, apr_size_t bytes)
     }
 }
 
+/* [-0, +1|+0, e] The value of a property; the object lies at index 1. */
 static int push_field(lua_State *L, request_rec *r, const lp_field *field)
 {
     const char *place = (const char *)r + field->offset;
