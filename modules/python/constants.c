@@ -2,8 +2,7 @@
  * The constants of the module: one row each.
  *
  * The values are httpd's own, by their names in its headers, so they are right for the httpd the
- * module was built with. A few have a number here: those are
- * mod_python's own. */
+ * module was built with. A few have a number here: those are mod_python's own. */
 #include "modules/python/apache_module.h"
 
 #include <ap_mmn.h>
