@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import time
 
 import pytest
 
@@ -11,14 +10,7 @@ from harness import process
 from harness.client import Connection, Truncated, fetch, request_bytes
 from harness.errorlog import ErrorLog, is_fault
 from harness.httpd import ServerError, Sizes, load_module
-
-
-def wait_until(condition, seconds=20):
-    """Polls until the condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "not within the time"
-        time.sleep(0.02)
+from harness.process import wait_until
 
 
 class TestServer:

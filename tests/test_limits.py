@@ -7,7 +7,7 @@ import pytest
 from harness import process
 from harness.client import Truncated
 from harness.httpd import MEMORY_FACTOR, Sizes
-from test_harness import wait_until
+from harness.process import wait_until
 
 LUA_LOOPS = ("plain", "catch", "coroutine")
 PYTHON_LOOPS = ("plain", "catch")

@@ -7,7 +7,7 @@ from harness import process
 from harness.client import fetch
 from harness.httpd import MEMORY_FACTOR, Sizes
 from harness.load import drive, exchange
-from test_harness import wait_until
+from harness.process import wait_until
 
 MB = 1 << 20
 UPLOAD = os.urandom(20000)

@@ -30,9 +30,9 @@ class TestOutput:
             c.send(request_bytes("GET", site.path("/stream?go-" + site.lang)))
             head = c.response_head()
             assert head.get("Transfer-Encoding") == "chunked"
-            first = c._until(b"first \r\n", "the first chunk")
+            first = c.until(b"first \r\n", "the first chunk")
             (server.docroot / f"go-{site.lang}").touch()
-            rest = c._until(b"0\r\n\r\n", "the end")
+            rest = c.until(b"0\r\n\r\n", "the end")
         assert first == b"6\r\nfirst \r\n" and rest == b"6\r\nsecond\r\n0\r\n\r\n"
 
     def test_a_slow_reader_gets_all(self, site):

@@ -252,9 +252,9 @@ class TestWriting(PyServer):
             connection.send(b"GET /do.py HTTP/1.1\r\nHost: x\r\nX-Do: %s\r\n\r\n" % hexed(statements % 1).encode())
             head = connection.response_head()
             begin = time.monotonic()
-            assert connection._until(b"first", "the body")
+            assert connection.until(b"first", "the body")
             assert time.monotonic() - begin < 0.9
-            assert connection._until(b"second", "the body") and connection._until(b"third", "the body")
+            assert connection.until(b"second", "the body") and connection.until(b"third", "the body")
             assert head.get("Transfer-Encoding") == "chunked"
 
     def test_head_has_the_length_and_no_body(self, script):

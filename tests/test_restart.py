@@ -6,7 +6,7 @@ from harness import process
 from harness.client import fetch
 from harness.httpd import MEMORY_FACTOR, Sizes
 from harness.load import drive, exchange
-from test_harness import wait_until
+from harness.process import wait_until
 
 HELLOS = [exchange("GET", f"/hello.{suffix}", 200, b"Hello World!") for suffix in ("lua", "py")]
 RESTARTS = 200

@@ -126,7 +126,8 @@ class Connection:
         del self._buffer[:n]
         return data
 
-    def _until(self, mark, what):
+    def until(self, mark, what):
+        """Reads up to and including `mark`; `what` names the part of the answer in the error."""
         while True:
             at = self._buffer.find(mark)
             if at >= 0:
@@ -147,7 +148,7 @@ class Connection:
 
     def response_head(self):
         """Reads a header block only; the body is still to come."""
-        head = self._until(b"\r\n\r\n", "the header")
+        head = self.until(b"\r\n\r\n", "the header")
         status_line, *lines = head[:-4].split(b"\r\n")
         version, status, *reason = status_line.decode("latin-1").split(" ", 2)
         if not version.startswith("HTTP/"):
@@ -179,7 +180,7 @@ class Connection:
         pieces = []
         try:
             while True:
-                size = int(self._until(b"\r\n", "a chunk size").split(b";")[0], 16)
+                size = int(self.until(b"\r\n", "a chunk size").split(b";")[0], 16)
                 if size == 0:
                     break
                 while len(self._buffer) < size + 2:
@@ -190,7 +191,7 @@ class Connection:
                 assert self._take(2) == b"\r\n", "a chunk has no end"
         finally:
             response.body = b"".join(pieces)
-        while (line := self._until(b"\r\n", "the trailers")) != b"\r\n":
+        while (line := self.until(b"\r\n", "the trailers")) != b"\r\n":
             response.trailers.append(_header(line[:-2]))
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What /proc says about a process: memory, descriptors, threads, CPU time, children."""
+"""What /proc says about a process: memory, descriptors, threads, CPU time, children; and waiting for what it will say."""
 import os
+import time
 from dataclasses import dataclass
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -99,3 +100,11 @@ def connections(port):
     with open("/proc/net/tcp", encoding="ascii") as f:
         rows = [line.split() for line in f.readlines()[1:]]
     return sum(row[1] == local and row[3] not in (_TCP_LISTEN, _TCP_TIME_WAIT) for row in rows)
+
+
+def wait_until(condition, seconds=20):
+    """Polls until the condition holds; AssertionError when it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.02)
