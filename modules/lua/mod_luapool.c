@@ -88,6 +88,10 @@ static int handler(request_rec *r)
         return DECLINED;
     }
     conf = ap_get_module_config(r->per_dir_config, &luapool_module);
+    if (!child.vms) { /* child_init failed, and said why */
+        f = no_vm(APR_EGENERAL);
+        return failed(r, conf, &f);
+    }
     rv = find_script(r, conf, &s);
     if (rv != APR_SUCCESS) {
         return no_script(r, rv);
