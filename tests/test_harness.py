@@ -45,7 +45,8 @@ class TestServer:
         old = server.children()
         server.graceful()
         assert fetch(server.port, "/a.txt").status == 200
-        wait_until(lambda: not set(server.children()) & set(old))
+        server.graceful(drained=True)
+        assert not set(server.children()) & set(old)
 
     def test_an_error_line_must_be_expected(self, server):
         with server.expect_log("AH00036|AH01630|AH00035"):

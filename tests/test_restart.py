@@ -6,7 +6,6 @@ from harness import process
 from harness.client import fetch
 from harness.httpd import MEMORY_FACTOR, Sizes
 from harness.load import drive, exchange
-from harness.process import wait_until
 
 HELLOS = [exchange("GET", f"/hello.{suffix}", 200, b"Hello World!") for suffix in ("lua", "py")]
 RESTARTS = 200
@@ -70,6 +69,6 @@ class TestParent:
     def test_changed_configuration_is_used(self, server):
         server.conf += "\n<Location /hello.lua>\nSetHandler default-handler\n</Location>\n"
         server.write_configuration()
-        server.graceful()
-        wait_until(lambda: b"function handle" in fetch(server.port, "/hello.lua").body)
+        server.graceful(drained=True)
+        assert b"function handle" in fetch(server.port, "/hello.lua").body
         assert fetch(server.port, "/hello.py").body == b"Hello World!"

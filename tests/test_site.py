@@ -218,6 +218,6 @@ class TestPaths:
             link.symlink_to(outside)
         server.conf += f'<Directory "{server.docroot}/nolinks">\nOptions None\n</Directory>\n'
         server.write_configuration()
-        server.graceful()
+        server.graceful(drained=True)
         with server.expect_log("AH00037"):
             assert site.get("/nolinks/hello").status == 403

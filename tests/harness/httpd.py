@@ -242,11 +242,15 @@ class Httpd:
         except OSError:
             return False
 
-    def graceful(self):
-        """Graceful restart; returns when the parent has read its configuration and goes on."""
+    def graceful(self, drained=False):
+        """Graceful restart; returns when the parent has read its configuration and goes on. An old child may still take the
+        next connection then: with `drained` it returns when all of them have ended."""
         mark = self.log.mark()
+        old = set(self.children())
         os.kill(self.pid, signal.SIGUSR1)
         self.log.wait_for(_READY, mark, seconds=30 * PATIENCE)
+        if drained:
+            process.wait_until(lambda: not old & set(self.children()), 30 * PATIENCE)
 
     def _settle(self):
         """Waits, for a moment, until no connection is left. On SIGTERM event's main thread closes the workers' sockets, also
