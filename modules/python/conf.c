@@ -15,8 +15,6 @@
 #include <apr_fnmatch.h>
 #include <apr_lib.h>
 #include <apr_strings.h>
-#include <http_core.h>
-#include <util_filter.h>
 
 #include "modules/common/conf_value.h"
 

@@ -35,21 +35,17 @@ void pp_limits_begin(pp_thread *state, apr_int64_t limit)
     watch_arm(state->watch, limit);
 }
 
-int pp_limits_end(pp_thread *state)
+void pp_limits_end(pp_thread *state)
 {
-    int expired;
-
     if (state->limited != state->depth)
-        return 0; /* none, or that of an outer call */
+        return; /* none, or that of an outer call */
     state->limited = 0;
     watch_disarm(state->watch);
-    expired = state->expired;
-    if (expired) {
-        /* With the GIL held the watchdog can't be about to raise: after this it finds the watch
-         * disarmed. */
-        state->expired = 0;
-        PyThreadState_SetAsyncExc(state->thread, NULL);
-        pp_count(pp_child_started()->counters->overtime);
-    }
-    return expired;
+    if (!state->expired)
+        return;
+    /* With the GIL held the watchdog can't be about to raise: after this it finds the watch
+     * disarmed. */
+    state->expired = 0;
+    PyThreadState_SetAsyncExc(state->thread, NULL);
+    pp_count(pp_child_started()->counters->overtime);
 }

@@ -10,7 +10,7 @@
  * operating system or in C code, it is raised as soon as Python code runs again. While an
  * outer call's limit runs, it holds for the nested ones too. */
 void pp_limits_begin(pp_thread *state, apr_int64_t limit);
-/* Afterwards nothing is raised any more, nor left to be raised. True when the limit has passed. */
-int pp_limits_end(pp_thread *state);
+/* Afterwards nothing is raised any more, nor left to be raised. */
+void pp_limits_end(pp_thread *state);
 
 #endif

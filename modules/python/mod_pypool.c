@@ -6,7 +6,6 @@
 #include <httpd.h>
 #include <http_config.h>
 #include <http_log.h>
-#include <http_protocol.h>
 #include <dlfcn.h>
 
 #include "modules/common/report.h"
@@ -14,7 +13,6 @@
 #include "modules/python/child.h"
 #include "modules/python/conf.h"
 #include "modules/python/group.h"
-#include "modules/python/memory.h"
 #include "modules/python/run.h"
 
 static void register_hooks(apr_pool_t *p);

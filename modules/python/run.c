@@ -14,7 +14,6 @@
 
 #include <apr_strings.h>
 #include <http_log.h>
-#include <http_request.h>
 
 #include "modules/python/apache_module.h"
 #include "modules/python/call.h"
