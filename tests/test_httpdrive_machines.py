@@ -176,8 +176,8 @@ def test_start_is_a_time_to_come(bad):
     assert sum(bad.requests.values()) == result["warmup"]["started"] + result["requests"]["started"]
 
 
-class TestRefusals:
-    """What a merge must not add, made from two parts that belong together."""
+class TestTwoParts:
+    """Two parts that belong together, and what a merge must not add, made from them."""
 
     @pytest.fixture(scope="class")
     def two(self, tmp_path_factory):
@@ -196,6 +196,17 @@ class TestRefusals:
             files[1].write_text(json.dumps(result))
             return merge(files, code=code)
         return changed
+
+    def test_text_shows_each_machine(self, two, tmp_path):
+        rates = []
+        for file in two:
+            result = json.loads(file.read_text())
+            result["options"]["segments"] = 3
+            (tmp_path / file.name).write_text(json.dumps(result))
+            rates.append(f"{result['requests_per_second']:.2f}")
+        out = text("merge", *(tmp_path / file.name for file in two))
+        assert "partial: 2 of 3 parts are here" in out
+        assert all(rate in out.partition("Machine ")[2] for rate in rates)
 
     def test_another_option(self, parts):
         assert "HD062" in (out := parts(lambda r: r["options"]["headers"].append("X: y"))) and "options.headers" in out
@@ -238,12 +249,3 @@ class TestRefusals:
         merged = parts(lambda r: r["client"].update(bound=True, reasons=["it was busy"]), code=0)
         assert merged["client"]["bound"] is True
         assert merged["parts"][1]["client_bound"] is True
-
-
-def test_text_of_a_merge_shows_each_machine(bad, tmp_path):
-    files = parts_of_a_load(tmp_path, bad.url + "/ok", segments=3, only=range(2))
-    out = text("merge", *files)
-    assert "partial: 2 of 3 parts are here" in out
-    for file in files:
-        part = json.loads(file.read_text())
-        assert f"{part['requests_per_second']:.2f}" in out

@@ -22,6 +22,7 @@ void hist_free(struct hist *h)
 
 unsigned hist_index(int64_t value)
 {
+    /* Clocks are monotonic, so this is for callers that subtract them in the wrong order. */
     uint64_t v = value < 0 ? 0 : (uint64_t)value;
     unsigned shift;
 

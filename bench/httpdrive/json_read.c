@@ -167,12 +167,14 @@ static struct json_node *parse_number(struct parser *p)
     size_t n = 0;
     char *end;
 
+    /* Copied, since strtod reads on until a NUL, which the input need not have. */
     while (p->at + n < p->end && n < sizeof(digits) - 1 && strchr("+-.eE0123456789", p->at[n]) &&
            p->at[n])
         n++;
     memcpy(digits, p->at, n);
     digits[n] = '\0';
     node = new_node(p, JSON_NUMBER);
+    /* A longer number than this fits is refused below: its end is not at the copy's end. */
     node->number = strtod(digits, &end);
     if (n == 0 || *end || *digits == '+' || !isfinite(node->number))
         return fail(p, "neither a value nor a number");
@@ -207,6 +209,7 @@ static struct json_node *parse_members(struct parser *p, enum json_kind kind, ch
             return fail(p, "a member without name and colon");
         if (!(*last = parse_value(p)))
             return NULL;
+        /* Texts lie in the document's memory, like the nodes. */
         (*last)->key = key;
         last = &(*last)->next;
     } while (take(p, ','));

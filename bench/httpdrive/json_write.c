@@ -78,6 +78,7 @@ void json_open(struct json_writer *j, const char *key, char bracket)
     j->filled = false;
 }
 
+/* Nested calls stay flat: the outermost one decides. */
 void json_open_flat(struct json_writer *j, const char *key, char bracket)
 {
     json_open(j, key, bracket);
@@ -97,6 +98,7 @@ void json_close(struct json_writer *j, char bracket)
         j->flat = 0;
     putc(bracket, j->out);
     j->filled = true;
+    /* A text file ends with a line end. */
     if (j->depth == 0)
         putc('\n', j->out);
 }

@@ -54,6 +54,7 @@ static void print_names(const struct option_row *row, const char *between)
 /* One branch for all options whose values are of this kind. */
 static void print_branch(enum value kind, const char *action)
 {
+    /* Patterns of one branch are joined by bars. */
     const char *before = "    ";
 
     for (const struct option_row *row = option_table; row->help; row++) {

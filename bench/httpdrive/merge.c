@@ -22,6 +22,7 @@ struct refusal {
     size_t size;
 };
 
+/* Always false, so that a check can return it. */
 static bool __attribute__((format(printf, 2, 3)))
 refuse(const struct refusal *e, const char *format, ...)
 {
@@ -112,6 +113,7 @@ static bool check_parts(const struct stored *parts, size_t count, const struct r
         const struct options *o = &parts[i].plan.options;
         if (!belong_together(&parts[0], &parts[i], e))
             return false;
+        /* Loads that were not shared out may be added, each whole: then all are part 0 of 1. */
         for (size_t k = 0; k < i && o->segments > 1; k++) {
             if (parts[k].plan.options.segment == o->segment)
                 return refuse(e, "HD063: %s and %s are both part %llu of %llu", parts[k].file,
@@ -165,6 +167,7 @@ static void add_health(struct result *sum, const struct result *r)
     sum->wall_seconds = fmax(sum->wall_seconds, r->wall_seconds);
     sum->warmup.started += r->warmup.started;
     sum->warmup_seconds = fmax(sum->warmup_seconds, r->warmup_seconds);
+    /* The first reason will do: the others mostly ended because of it. */
     if (*r->ended_by && !*sum->ended_by)
         memcpy(sum->ended_by, r->ended_by, sizeof(sum->ended_by));
 }
@@ -177,6 +180,7 @@ static void describe_part(struct part_report *p, const struct stored *s)
 
     snprintf(p->host, sizeof(p->host), "%s", s->host);
     p->segment = s->plan.options.segment;
+    /* Within its own window, which is at least 95 % the common one. */
     p->requests_per_second = r->seconds > 0 ? (double)r->stats.completed_in_time / r->seconds : 0;
     p->failed = stats_failed(&r->stats);
     p->p50 = hist_percentile(h, 50);
@@ -187,6 +191,7 @@ static void describe_part(struct part_report *p, const struct stored *s)
 /* The plan of the whole load, as if one machine had sent it. */
 static void whole_plan(struct plan *whole, const struct stored *parts, size_t count)
 {
+    /* The rate and the number of requests are those of the whole load in every part. */
     *whole = parts[0].plan;
     whole->options.connections = whole->options.threads = 0;
     for (size_t i = 0; i < count; i++) {
@@ -211,6 +216,7 @@ static bool add_parts(struct result *sum, const struct stored *parts, size_t cou
             return false;
         add_health(sum, r);
         describe_part(&sum->parts[i], &parts[i]);
+        /* All parts asked the same server; one of them may have got no answer. */
         if (!sum->have_first && r->have_first) {
             sum->have_first = true;
             memcpy(sum->server, r->server, sizeof(sum->server));
@@ -230,6 +236,8 @@ bool stored_merge(struct result *sum, struct plan *whole, const struct stored *p
     double begin, end;
 
     memset(sum, 0, sizeof(*sum));
+    /* What several machines do not have in common is "not known" in the sum; each part tells its
+     * own. */
     sum->plan = whole;
     sum->machine_idle = sum->machine_steal = sum->delay = sum->clock_error = -1;
     if (!check_parts(parts, count, &e) || !check_window(parts, count, &begin, &end, &e))
@@ -239,6 +247,8 @@ bool stored_merge(struct result *sum, struct plan *whole, const struct stored *p
         return refuse(&e, "HD001: out of memory");
     sum->started_epoch = begin;
     sum->seconds = end - begin;
+    /* A part that is missing is said in the first warning; without it the sum would look like less
+     * load well served. */
     if (segments > count)
         snprintf(sum->ended_by, sizeof(sum->ended_by), "partial: %zu of %llu parts are here", count,
                  (unsigned long long)segments);

@@ -18,6 +18,7 @@ static const struct {
     signed char ab_class;
 } outcomes[OUTCOMES] = {
     [OUTCOME_OK] = {"ok", AB_NONE},
+    /* ab has a line "Non-2xx responses" for it. */
     [OUTCOME_STATUS] = {"status", AB_NONE},
     [OUTCOME_LENGTH] = {"length-mismatch", AB_LENGTH},
     [OUTCOME_BODY] = {"body-mismatch", AB_LENGTH},
@@ -30,6 +31,8 @@ static const struct {
     [OUTCOME_CLOSED_BEFORE] = {"closed-before-answer", AB_RECEIVE},
     [OUTCOME_REUSED_CLOSED] = {"reused-closed", AB_RECEIVE},
     [OUTCOME_RESET_IN] = {"reset-in-answer", AB_RECEIVE},
+    /* ab takes a short body for a good one (its length is compared with the first answer's only).
+     */
     [OUTCOME_SHORT_BODY] = {"short-body", AB_LENGTH},
     [OUTCOME_BAD_HEAD] = {"bad-head", AB_EXCEPTION},
     [OUTCOME_HEAD_TOO_LONG] = {"head-too-long", AB_EXCEPTION},

@@ -126,6 +126,7 @@ static void connection_member(struct response *r, const char *word, size_t n)
 static void transfer_member(struct response *r, const char *word, size_t n)
 {
     r->coded = true;
+    /* A later member takes it back: "chunked, gzip" is framed by the end of the connection. */
     r->chunked = is_word(word, n, "chunked");
 }
 
@@ -259,12 +260,14 @@ static void take_line(struct response *r, const char *line, size_t n,
         break;
     case RESPONSE_CHUNK_END:
         if (n) {
+            /* Where its line end should be */
             fail(r, RESPONSE_BAD_CHUNK, "a chunk is longer than its size");
         } else {
             r->state = RESPONSE_CHUNK_SIZE;
         }
         break;
     case RESPONSE_TRAILERS:
+        /* Trailers frame nothing and are not shown to the hooks. */
         if (n == 0)
             r->state = RESPONSE_DONE;
         break;

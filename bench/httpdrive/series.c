@@ -100,6 +100,7 @@ void series_record(struct series *s, struct second *now, int64_t response)
 {
     if (response > now->max)
         now->max = response;
+    /* 32 bits: four billion responses of one length within a second */
     s->open[series_bucket_index(response)]++;
 }
 

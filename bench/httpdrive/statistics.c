@@ -97,6 +97,7 @@ static double exact_wilcoxon(const unsigned *ranks, size_t n, size_t seen, size_
  */
 double statistics_wilcoxon(const double *differences, size_t n)
 {
+    /* Room for n + 1, so that nothing is asked for 0 bytes. */
     double *sizes = calloc(n + 1, sizeof(*sizes)), p = NAN, squares = 0;
     unsigned *ranks = malloc((n + 1) * sizeof(*ranks));
     bool *positive = malloc((n + 1) * sizeof(*positive));
@@ -192,6 +193,7 @@ static void bootstrap(const double *a, size_t na, const double *b, size_t nb, ui
     double *found = malloc(STATISTICS_RESAMPLES * sizeof(*found));
     double *room = malloc((na + nb + 1) * sizeof(*room));
 
+    /* Without memory there is no interval, and nothing will be called different. */
     *low = *high = NAN;
     if (found && room) {
         for (size_t i = 0; i < STATISTICS_RESAMPLES; i++) {
@@ -200,6 +202,7 @@ static void bootstrap(const double *a, size_t na, const double *b, size_t nb, ui
                 found[i] -= resampled_median(a, na, room, &seed);
         }
         qsort(found, STATISTICS_RESAMPLES, sizeof(*found), ascending);
+        /* The percentile interval: it needs no formula and works for ratios of medians. */
         *low = found[(size_t)(STATISTICS_RESAMPLES * (LEVEL / 2))];
         *high = found[(size_t)(STATISTICS_RESAMPLES * (1 - LEVEL / 2)) - 1];
     }

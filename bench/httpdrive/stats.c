@@ -23,6 +23,7 @@ bool stats_init(struct stats *s, unsigned targets)
 
     memset(s, 0, sizeof(*s));
     whole = series_init(&s->series);
+    /* Each histogram reserves half a megabyte of addresses, not of memory. */
     s->per_connection = hist_make();
     whole = whole && s->per_connection;
     for (int i = 0; i < TIMES; i++)

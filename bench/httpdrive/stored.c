@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Later formats may mean other things by the same names; see docs/httpdrive-json.md. */
 #define FORMAT 1
 
 /* Seconds in the file, nanoseconds here. Nonsense becomes 0. */
@@ -42,6 +43,7 @@ static void read_options(struct options *o, const struct json_node *node)
     o->requests = json_get_count(node, "requests");
     o->per_connection = json_get_count(node, "per_connection");
     o->duration = get_time(node, "seconds");
+    /* null, in a closed loop, reads as 0. */
     o->rate = json_get_number(node, "rate", 0);
     o->poisson = json_get_bool(node, "poisson");
     o->seed = json_get_count(node, "seed");
@@ -74,6 +76,7 @@ static bool read_plan(struct stored *s, const struct json_node *root)
     p->url.tls =
         json_get_text(target, "scheme") && !strcmp(json_get_text(target, "scheme"), "https");
     p->target_count = 1;
+    /* With one URL the list is empty, and the target says which it was. */
     for (const struct json_node *n = list ? list->first : NULL; n; n = n->next)
         p->target_count = ++i;
     p->targets = calloc(p->target_count, sizeof(*p->targets));
@@ -96,6 +99,7 @@ static bool read_buckets(const struct json_node *list, uint64_t *buckets, size_t
         return false;
     for (const struct json_node *n = list->first; n; n = n->next) {
         const struct json_node *index = n->kind == JSON_ARRAY ? n->first : NULL;
+        /* Every bucket comes with its count, and inside of the array. */
         if (!index || !index->next || index->count >= size)
             return false;
         buckets[index->count] += index->next->count;
@@ -110,6 +114,7 @@ static bool read_histogram(struct hist *h, const struct json_node *node)
     h->count = json_get_count(node, "count");
     h->min = (int64_t)json_get_count(node, "min");
     h->max = (int64_t)json_get_count(node, "max");
+    /* Doubles with all their digits: deviations are small differences of these. */
     h->sum = json_get_number(node, "sum", 0);
     h->sum_squares = json_get_number(node, "sum_squares", 0);
     return read_buckets(json_member(node, "buckets"), h->buckets, HIST_BUCKETS);
@@ -127,6 +132,7 @@ static bool read_second(struct second *s, const struct json_node *node)
     s->opened = json_get_count(node, "opened");
     s->connections = json_get_count(node, "connections");
     s->max = (int64_t)json_get_count(node, "max_ns");
+    /* Counted first, so that the list is as long as it has to be: an hour is 3,600 of them. */
     for (const struct json_node *b = list ? list->first : NULL; b; b = b->next)
         room++;
     s->buckets = room ? calloc(room, sizeof(*s->buckets)) : NULL;
@@ -150,6 +156,7 @@ static bool read_series(struct series *s, const struct json_node *node)
     size_t i = 0;
 
     for (const struct json_node *n = list ? list->first : NULL; n; n = n->next, i++) {
+        /* Filled in order, as series_second() wants it */
         struct second *second = series_second(s, i);
         if (!second || !read_second(second, n))
             return false;
@@ -191,6 +198,7 @@ static void read_errors(struct stats *s, const struct json_node *root)
         int outcome = 0, number = errno_of(json_get_text(n, "errno"));
         while (outcome < OUTCOMES && !(name && !strcmp(name, outcome_name(outcome))))
             outcome++;
+        /* A kind of another version is left out here; its count is in no outcome either. */
         if (outcome < OUTCOMES)
             stats_error(s, outcome, number, number ? NULL : json_get_text(n, "reason"),
                         json_get_count(n, "count"));
@@ -206,6 +214,8 @@ static void read_counters(struct stats *s, const struct json_node *root)
     const struct json_node *bytes = json_member(root, "bytes");
     const struct json_node *loop = json_member(root, "open_loop");
 
+    /* Members that are missing read as 0, which the laws below would not forgive where it matters.
+     */
     s->started = json_get_count(requests, "started");
     s->completed_in_time = json_get_count(requests, "completed_in_time");
     s->in_flight = json_get_count(requests, "in_flight");
@@ -234,6 +244,7 @@ static bool read_stats(struct stats *s, const struct json_node *root)
 {
     const struct json_node *histograms = json_member(root, "histograms");
     const struct json_node *tally = json_member(json_member(root, "tally"), "values");
+    /* Other buckets could not be added to ours. */
     bool fine = json_get_count(histograms, "sub_buckets") == HIST_SUB;
 
     read_counters(s, root);
@@ -244,6 +255,7 @@ static bool read_stats(struct stats *s, const struct json_node *root)
     fine = fine &&
            read_histogram(s->per_connection, json_member(histograms, "requests_per_connection"));
     for (const struct json_node *n = tally ? tally->first : NULL; n && fine; n = n->next)
+        /* The text stays in the document; the tally copies it. */
         fine = n->count == 0 || tally_add(&s->tally, n->key, strlen(n->key), n->count);
     return fine && read_series(&s->series, json_member(root, "series")) && stats_conserved(s);
 }
@@ -264,6 +276,7 @@ static void read_result(struct result *r, const struct json_node *root)
     r->warmup.started = json_get_count(json_member(root, "warmup"), "started");
     copy_text(r->server, sizeof(r->server), target, "server");
     copy_text(r->tls, sizeof(r->tls), target, "tls");
+    /* No number stands where there was no answer. */
     r->have_first = json_member(target, "document_length") &&
                     json_member(target, "document_length")->kind == JSON_NUMBER;
     r->first_length = json_get_count(target, "document_length");
@@ -304,6 +317,7 @@ static bool interpret(struct stored *s, char *error, size_t error_size)
         snprintf(error, error_size, "HD061: %s: its numbers do not fit together", s->file);
         return false;
     }
+    /* Only the difference was written: it is laid on a beginning of 0. */
     if (server && server->kind == JSON_OBJECT) {
         s->result.have_tree = s->result.tree_before.known = s->result.tree_after.known = true;
         s->result.tree_after.cpu = get_time(server, "cpu_seconds");

@@ -114,6 +114,7 @@ static bool set_up_context(SSL_CTX *context, const struct options *o, char *erro
         return refuse(error, size, "-f", o->tls_protocol);
     if (o->tls_ciphers && !SSL_CTX_set_cipher_list(context, o->tls_ciphers))
         return refuse(error, size, "-Z", o->tls_ciphers);
+    /* -E: one file holds the certificate, those above it, and the key. */
     if (o->tls_certificate &&
         (SSL_CTX_use_certificate_chain_file(context, o->tls_certificate) != 1 ||
          SSL_CTX_use_PrivateKey_file(context, o->tls_certificate, SSL_FILETYPE_PEM) != 1))
@@ -177,6 +178,7 @@ SSL *tls_open(struct tls_side *t, const struct plan *p, int fd)
         SSL_free(ssl);
         return NULL;
     }
+    /* Offered only: the server may refuse it, which shows in `tls_resumed`. */
     if (t->session)
         SSL_set_session(ssl, t->session);
     return ssl;
