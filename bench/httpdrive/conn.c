@@ -10,10 +10,10 @@
  *                                                          +----- the next request ------+
  *
  * From every state a failure leads to end(), which alone decides whether the connection can be
- * kept. end() may begin the next request before it returns, on the same connection or on a new one:
- * after a call that can end a request, a function may not touch the connection again without
- * looking (see conn_event). w->now is the time of the last look at the clock; it is looked at once
- * for each read, since a look costs as much as parsing a line. */
+ * kept. What it does next is decided later in the turn (worker.c); but a request that is sent again
+ * opens a new socket at once: after a call that can lose the connection, a function may not touch
+ * it again without looking (see conn_event). w->now is the time of the last look at the clock; it
+ * is looked at once for each read, since a look costs as much as parsing a line. */
 #include "engine.h"
 
 #include <netinet/tcp.h>
@@ -359,8 +359,6 @@ static void open_socket(struct worker *w, struct conn *c)
  * that connecting is part of it. */
 void conn_begin(struct worker *w, struct conn *c, nsec due, bool has_due)
 {
-    if (c->fd < 0)
-        w->now = clock_now(); /* closing the last connection took its time */
     c->begun = w->now;
     c->due = due;
     c->has_due = has_due;

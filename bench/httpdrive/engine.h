@@ -130,11 +130,10 @@ struct worker {
     nsec drained;       /* when requests in flight are given up; NSEC_NEVER: at their deadlines */
     nsec woken;         /* return of the last wait */
     nsec now;           /* read once for each event, not for each use */
-    unsigned depth;     /* of nested starts, see worker_next() */
     bool eager;         /* sending right after connect works here */
     struct conn *conns; /* all of this thread's, one block */
     unsigned conn_count, conns_used, conns_pending;
-    struct conn_list busy, parked, idle, unopened;
+    struct conn_list busy, ready, parked, idle, unopened;
     uint64_t quota;                /* requests taken from run->left, not yet begun */
     struct pace pace;              /* open loop: this thread's part of the schedule */
     uint64_t random;               /* state of the choice among URLs */

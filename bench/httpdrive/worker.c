@@ -11,7 +11,8 @@
  * beforehand. DRAIN: no request begins any more, and those under way are waited for: to the end of
  * their deadlines after -n, so that none of the n is lost; for --drain after -t.
  *
- * Lists. A connection is in one of four: busy (has a request; by deadline), parked (waits for a
+ * Lists. A connection is in one of five: busy (has a request; by deadline), ready (has just become
+ * free in a closed loop), parked (waits for a
  * time: ramp, back-off, a full queue), idle (open) and unopened. The two last ones are used by the
  * open loop only: a closed loop has no use for a connection that has nothing to send.
  *
@@ -29,7 +30,7 @@
 
 #define EVENTS          512
 #define STARTS_PER_TURN 64
-#define MAX_DEPTH       8
+
 #define BACKOFF_FIRST   (10 * NSEC_PER_MSEC)
 #define BACKOFF_LAST    NSEC_PER_SEC
 /* --warmup auto: at least and at most this long */
@@ -142,17 +143,28 @@ void worker_next(struct worker *w, struct conn *c)
         park(w, c, delay < BACKOFF_LAST ? delay : BACKOFF_LAST);
     } else if (open_loop(w)) {
         worker_rest(w, c); /* dispatch() finds it */
-    } else if (w->depth >= MAX_DEPTH) {
-        park(w, c, 0); /* a server that ends connections at once must not eat the stack */
-    } else if (may_begin(w)) {
-        w->depth++;
-        conn_begin(w, c, 0, false);
-        w->depth--;
     } else {
-        /* Nothing is left to do. Kept open, it would hold a process or thread of the server that
-         * the connections still waiting may need. */
-        conn_close(w, c);
-        worker_rest(w, c);
+        list_insert(&w->ready, c, 0); /* begin_ready() comes to it in this turn */
+    }
+}
+
+/* Closed loop: the next request of every connection that has become free in this turn. All answers
+ * of a turn are read before the first request is sent: sending wakes the server, which then takes
+ * the processor from answers that wait. What fails at once has its next try in the next turn. */
+static void begin_ready(struct worker *w)
+{
+    for (size_t n = w->ready.count; n > 0; n--) {
+        struct conn *c = w->ready.first;
+        list_remove(c);
+        w->now = clock_now();
+        if (may_begin(w)) {
+            conn_begin(w, c, 0, false);
+        } else {
+            /* Nothing is left to do. Kept open, it would hold a process or thread of the server
+             * that the connections still waiting may need. */
+            conn_close(w, c);
+            worker_rest(w, c);
+        }
     }
 }
 
@@ -287,6 +299,8 @@ static nsec next_time(const struct worker *w)
 {
     nsec next = NSEC_NEVER;
 
+    if (w->ready.first)
+        return w->now;
     if (w->busy.first)
         next = earlier(next, w->busy.first->when);
     if (w->parked.first)
@@ -355,6 +369,7 @@ static void loop(struct worker *w)
             }
         }
         w->health.events += n > 0 ? (uint64_t)n : 0;
+        begin_ready(w);
         expire(w);
         resume_parked(w);
         if (open_loop(w))
