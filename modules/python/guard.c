@@ -11,31 +11,56 @@
 /* How long to sleep before looking again. Only threads of one handler that use the same req while
  * one of them sends or reads come here. */
 #define RETRY_INTERVAL apr_time_from_msec(1)
+#define MANY_LOOKS     20
+
+static int try_take(pp_guard *guard, unsigned long me)
+{
+    unsigned long nobody = 0;
+
+    return atomic_compare_exchange_strong_explicit(&guard->inside, &nobody, me,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+/* Sleeps until the guard is free. After many vain looks the others are asked to stand back. */
+static void wait_for_guard(pp_guard *guard, unsigned long me)
+{
+    int looks = 0;
+
+    do {
+        if (++looks == MANY_LOOKS)
+            atomic_fetch_add_explicit(&guard->starving, 1, memory_order_relaxed);
+        Py_BEGIN_ALLOW_THREADS
+        apr_sleep(RETRY_INTERVAL);
+        Py_END_ALLOW_THREADS
+    } while (!try_take(guard, me));
+    if (looks >= MANY_LOOKS)
+        atomic_fetch_sub_explicit(&guard->starving, 1, memory_order_relaxed);
+}
 
 /* Only the thread that wrote its identity there can find it there, so the first look needs no
  * order. */
 static void guard_take(pp_guard *guard)
 {
     unsigned long me = PyThread_get_thread_ident();
-    unsigned long nobody = 0;
 
-    if (atomic_load_explicit(&guard->inside, memory_order_relaxed) != me) {
-        while (!atomic_compare_exchange_strong_explicit(
-            &guard->inside, &nobody, me, memory_order_acquire, memory_order_relaxed)) {
-            Py_BEGIN_ALLOW_THREADS
-            apr_sleep(RETRY_INTERVAL);
-            Py_END_ALLOW_THREADS
-            nobody = 0; /* the exchange wrote there who is inside */
-        }
-    }
+    if (atomic_load_explicit(&guard->inside, memory_order_relaxed) != me &&
+        (atomic_load_explicit(&guard->starving, memory_order_relaxed) || !try_take(guard, me)))
+        wait_for_guard(guard, me);
     guard->depth++;
+}
+
+static int may_enter(const pp_guard *guard)
+{
+    int state = atomic_load_explicit(&guard->state, memory_order_acquire);
+
+    return state == GUARD_OPEN ||
+           (state == GUARD_OWNED && guard->owner == PyThread_get_thread_ident());
 }
 
 int pp_guard_enter(pp_guard *guard)
 {
     guard_take(guard);
-    /* Looked at from inside only, so it can't change meanwhile. */
-    if (!guard->shut)
+    if (may_enter(guard))
         return 0;
     pp_guard_leave(guard);
     PyErr_SetString(PyExc_RuntimeError,
@@ -49,9 +74,22 @@ void pp_guard_leave(pp_guard *guard)
         atomic_store_explicit(&guard->inside, 0, memory_order_release);
 }
 
+/* The state first: threads that enter over and over would hardly ever leave room to do it inside.
+ */
+static void change(pp_guard *guard, pp_guard_state state)
+{
+    atomic_store_explicit(&guard->state, state, memory_order_release);
+    guard_take(guard);
+    pp_guard_leave(guard);
+}
+
+void pp_guard_own(pp_guard *guard)
+{
+    guard->owner = PyThread_get_thread_ident();
+    change(guard, GUARD_OWNED);
+}
+
 void pp_guard_shut(pp_guard *guard)
 {
-    guard_take(guard);
-    guard->shut = 1;
-    pp_guard_leave(guard);
+    change(guard, GUARD_SHUT);
 }

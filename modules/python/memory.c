@@ -22,12 +22,14 @@
 #define block_size(p) malloc_usable_size(p)
 #endif
 
-#define RESERVE (4 << 20) /* a few arenas */
+#define RESERVE          (4 << 20) /* a few arenas */
+#define DESCRIBE_RESERVE (16 << 20)
 
 static apr_int64_t used, most;
 static PyMemAllocatorEx next_raw;
 static PyObjectArenaAllocator next_arena;
 static __thread int exempt;
+static __thread int describes;
 static __thread int refused; /* something, since pp_memory_begin */
 
 apr_int64_t pp_memory_used(void)
@@ -38,6 +40,11 @@ apr_int64_t pp_memory_used(void)
 void pp_memory_exempt(int on)
 {
     exempt += on ? 1 : -1;
+}
+
+void pp_memory_describe(int on)
+{
+    describes = on;
 }
 
 void pp_memory_begin(void)
@@ -62,7 +69,7 @@ static int fits(size_t bytes)
     if (bytes > (size_t)most)
         return 0;
     over = pp_memory_used() + (apr_int64_t)bytes - most;
-    return over <= 0 || (refused && over <= RESERVE);
+    return over <= 0 || (describes && over <= DESCRIBE_RESERVE) || (refused && over <= RESERVE);
 }
 
 /* What Python turns into MemoryError. */

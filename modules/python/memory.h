@@ -17,7 +17,11 @@ apr_int64_t pp_memory_used(void);
 void pp_memory_begin(void);
 
 /* For the calling thread, nestable: work that must not fail for want of memory, such as making an
- * interpreter or describing a MemoryError. */
+ * interpreter. */
 void pp_memory_exempt(int on);
+
+/* For the calling thread: it describes an exception, and may have a little more than the limit. Not
+ * any amount, since it runs code of the script's. */
+void pp_memory_describe(int on);
 
 #endif

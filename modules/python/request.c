@@ -82,6 +82,18 @@ static void drop_parts(pp_request *self)
 
 /* The order matters: nobody gets in any more, then what hangs on it ends, then memory is given
  * back; a __del__ that runs meanwhile finds a request that is over. */
+void pp_request_own(PyObject *op)
+{
+    pp_request *self = (pp_request *)op;
+    int i;
+
+    pp_guard_own(&self->guard);
+    for (i = 0; i < PP_RELATED; i++) {
+        if (self->related[i])
+            pp_request_own(self->related[i]);
+    }
+}
+
 void pp_request_close(PyObject *op)
 {
     pp_request *self = (pp_request *)op;

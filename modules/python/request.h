@@ -58,6 +58,10 @@ PyObject *pp_request_new(pp_call *call);
  * `report` is called with its exception set, and clears it. */
 void pp_request_run_cleanups(PyObject *req, void (*report)(pp_call *call));
 
+/* The handlers are done: only the calling thread may use req from now on. Waits for a Python thread
+ * that is inside. GIL held. */
+void pp_request_own(PyObject *req);
+
 /* Ends req and everything made from it; waits for a Python thread that is inside. Keeps the
  * caller's reference. Clears call->req. GIL held. */
 void pp_request_close(PyObject *req);

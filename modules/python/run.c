@@ -28,6 +28,9 @@ APLOG_USE_MODULE(pypool);
 
 #define REPORT_LIMIT (5 * APR_USEC_PER_SEC)
 
+/* Of a longer text the log gets so many characters of its beginning, and of its end. */
+#define TEXT_PART 16384
+
 /* Owned reference: the exception that is set, with its traceback; cleared. */
 static PyObject *take_exception(void)
 {
@@ -46,18 +49,37 @@ static PyObject *take_exception(void)
 #endif
 }
 
+/* New reference: the text, or its beginning and its end. */
+static PyObject *shorten(PyObject *text)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    PyObject *head, *tail, *both = NULL;
+
+    if (length <= 2 * TEXT_PART)
+        return Py_NewRef(text);
+    head = PyUnicode_Substring(text, 0, TEXT_PART);
+    tail = PyUnicode_Substring(text, length - TEXT_PART, length);
+    if (head && tail)
+        both = PyUnicode_FromFormat("%U ... %U", head, tail);
+    Py_XDECREF(head);
+    Py_XDECREF(tail);
+    return both;
+}
+
 /* A copy of a str in the request's pool; whatever it holds, so lone surrogates are escaped. */
 static const char *copy_text(request_rec *r, PyObject *text)
 {
-    PyObject *bytes;
+    PyObject *part, *bytes;
     const char *copy;
 
     if (!text || !PyUnicode_Check(text))
         return NULL;
-    bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+    part = shorten(text);
+    bytes = part ? PyUnicode_AsEncodedString(part, "utf-8", "backslashreplace") : NULL;
     copy =
         bytes ? apr_pstrmemdup(r->pool, PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes)) : NULL;
     Py_XDECREF(bytes);
+    Py_XDECREF(part);
     return copy;
 }
 
@@ -71,14 +93,14 @@ static int fail(failure *f, const char *tag, const char *message)
     return HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* Fills in `f` from an exception. Memory limits do not apply meanwhile, and nothing it calls can
+/* Fills in `f` from an exception. There is a little more memory for it, and nothing it calls can
  * make it fail: at worst the type's name is all that is told. */
 static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure *f)
 {
     PyObject *told;
     const char *message, *tag = "PP010";
 
-    pp_memory_exempt(1);
+    pp_memory_describe(1);
     if (PyErr_GivenExceptionMatches(error, pp_time_limit_exceeded(interp->apache)))
         tag = "PP011";
     else if (PyErr_GivenExceptionMatches(error, PyExc_MemoryError))
@@ -89,6 +111,7 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
     if (told && PyTuple_Check(told) && PyTuple_GET_SIZE(told) == 4) {
         f->script = copy_text(call->r, PyTuple_GET_ITEM(told, 0));
         f->line = (int)PyLong_AsLong(PyTuple_GET_ITEM(told, 1));
+        PyErr_Clear(); /* SyntaxError.lineno may be anything */
         message = copy_text(call->r, PyTuple_GET_ITEM(told, 2));
         if (message)
             f->message = message;
@@ -97,7 +120,7 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
     PyErr_Clear();
     Py_XDECREF(told);
     f->status = pp_body_error_status(interp->apache, error);
-    pp_memory_exempt(0);
+    pp_memory_describe(0);
     return f->status ? f->status : HTTP_INTERNAL_SERVER_ERROR;
 }
 
@@ -278,20 +301,26 @@ static void pass_on(pp_call *call, int status, const failure *f)
 }
 
 /* Cleanups run after the response, with a time limit of their own; without any, the response goes
- * out when the interpreter is left. */
+ * out when the interpreter is left. Shutting `req` may run code too (__del__), so it has a limit:
+ * the call's, unless that is over. */
 static void finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyObject *req,
                         int status, const failure *f)
 {
+    apr_int64_t limit = pp_conf_or(conf->time_limit, PP_DEFAULT_TIME);
+
     if (((pp_request *)req)->cleanups) {
+        pp_limits_end(state); /* a slow client is not the script's fault */
+        pp_request_own(req);  /* threads that were left over write no more */
         Py_BEGIN_ALLOW_THREADS
         pass_on(call, status, f);
         Py_END_ALLOW_THREADS
-        pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
+        pp_limits_begin(state, limit);
         pp_request_run_cleanups(req, report_cleanup);
-        pp_limits_end(state);
     }
+    pp_limits_begin(state, limit);
     pp_request_close(req);
     Py_DECREF(req);
+    pp_limits_end(state);
 }
 
 /* Stores only: nothing is allocated or looked up that no script has asked for. */
@@ -330,7 +359,6 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     req = pp_request_new(call);
     if (req) {
         status = call_handlers(state, group, handlers, conf, call, req, f);
-        pp_limits_end(state);
         finish_call(state, call, conf, req, status, f);
     } else {
         pp_limits_end(state);
