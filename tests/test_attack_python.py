@@ -20,6 +20,9 @@ HOSTILE = {
                     None, 200),
     "del_after_failure": ("class D:\n    def __del__(self):\n        while True: pass\ndef handler(req):\n    req.d = D()\n    return None",
                           "PP013", 500),
+    "alarm": ("import signal\ndef handler(req):\n    signal.signal(signal.SIGALRM, lambda *_: None)\n    before = signal.alarm(1)\n"
+              "    signal.setitimer(signal.ITIMER_REAL, .01)\n    time.sleep(.2)\n    return apache.OK if before == 0 else 404",
+              "PP110: signal.setitimer", 200),
     "cleanup_for_ever": ("def again(req): req.register_cleanup(again, req)\ndef handler(req):\n    again(req)\n    return apache.OK", "PP017", 200),
 }
 

@@ -39,6 +39,22 @@ def _guard_signals():
 
     ignore.__doc__ = real.__doc__
     signal.signal = ignore
+    # Without a handler SIGALRM ends the process.
+    _guard_alarm('alarm', 0)
+    _guard_alarm('setitimer', (0.0, 0.0))
+
+
+def _guard_alarm(name, before):
+    real = getattr(signal, name)
+
+    def ignore(*args):
+        if os.getpid() != _child:
+            return real(*args)
+        _log(f'PP110: signal.{name}{args!r} is ignored: signals belong to httpd')
+        return before
+
+    ignore.__doc__ = real.__doc__
+    setattr(signal, name, ignore)
 
 
 def _guard_fork(name, main):
