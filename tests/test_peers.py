@@ -2,7 +2,7 @@
 """The same script, unchanged, under the stock module and under ours."""
 import pytest
 
-from harness.client import fetch
+from harness.client import Truncated, fetch
 from harness.httpd import Sizes, has_module, load_module
 
 STOCK = {"lua": "lua", "python": "python"}
@@ -23,6 +23,16 @@ def answers(httpd, lang):
     return found
 
 
+def answers_of_stock(httpd, lang):
+    """As answers(); skips the test where the stock module can't serve its own scripts."""
+    httpd.log.allow("python_init: |AH|mod_python")
+    try:
+        return answers(httpd, lang)
+    except (OSError, Truncated):
+        crash = httpd.log.wait_for("exit signal")  # fails the test when it is something else
+        pytest.skip(f"the stock module crashes here: {crash[0]}")
+
+
 class TestSameAsStock:
     def test_answers_are_the_same(self, make_httpd, lang):
         stock = STOCK[lang]
@@ -35,6 +45,6 @@ class TestSameAsStock:
                 f"<Files {name}.py>\nPythonHandler {name}\n</Files>\n" for name in sorted(names)) + "</Directory>\n"
         peer = make_httpd(modules=(), conf=load_module(stock) + handlers, sizes=Sizes(threads=2)).start()
         ours = make_httpd(modules=(OURS[lang],), sizes=Sizes(threads=2)).start()
-        assert answers(ours, lang) == answers(peer, lang)
-        assert answers(ours, lang)[0][3] == b"Hello World!"
-        peer.log.allow("python_init: |AH|mod_python")
+        stock_answers = answers_of_stock(peer, lang)
+        assert answers(ours, lang) == stock_answers
+        assert stock_answers[0][3] == b"Hello World!"
