@@ -174,6 +174,9 @@ class TestConfiguration:
         ("PythonTimeLimit soon", "PythonTimeLimit"),
         ("PythonBodyLimit -1", "PythonBodyLimit"),
         ("PythonMemoryLimit many", "PythonMemoryLimit"),
+        ("PythonMemoryLimit 31M", "less than 32M"),
+        ("<VirtualHost *>\nPythonMemoryLimit 64M\n</VirtualHost>", "PythonMemoryLimit cannot occur within"),
+        ("PythonHome /no/such/folder", "there is no folder /no/such/folder"),
         ("PythonDebug maybe", "PythonDebug")])
     def test_mistakes_stop_the_start(self, make_httpd, line, message):
         status, output = make_httpd(modules=("pypool",), scripts=None, conf=line + "\n").check_configuration()

@@ -341,6 +341,34 @@ static const char *set_server_text(cmd_parms *cmd, void *conf, const char *value
     return wrong ? wrong : ap_set_string_slot(cmd, pp_server_conf_of(cmd->server), value);
 }
 
+/* Python would start without the packages that were meant, and say nothing. */
+static const char *set_home(cmd_parms *cmd, void *conf, const char *folder)
+{
+    if (!ap_is_directory(cmd->temp_pool, folder))
+        return apr_psprintf(cmd->pool, "PythonHome: there is no folder %s", folder);
+    return set_server_text(cmd, conf, folder);
+}
+
+/* What Python needs to start. With hardly more than that, making an interpreter fails at places
+ * where CPython ends the process. */
+#define LEAST_MEMORY ((apr_int64_t)32 << 20)
+
+static const char *set_memory_limit(cmd_parms *cmd, void *conf, const char *text)
+{
+    const char *wrong = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    apr_int64_t limit;
+
+    if (!wrong)
+        wrong = conf_set_size(cmd, conf, text);
+    limit = pp_server_conf_of(cmd->server)->memory_limit;
+    if (!wrong && limit > 0 && limit < LEAST_MEMORY)
+        wrong = apr_psprintf(cmd->pool,
+                             "PythonMemoryLimit: \"%s\" is less than 32M, which Python "
+                             "may need to start; 0 is no limit",
+                             text);
+    return wrong;
+}
+
 #define SLOT(field)        ((void *)APR_OFFSETOF(pp_conf, field))
 #define SERVER_SLOT(field) ((void *)APR_OFFSETOF(pp_server_conf, field))
 #define SECTIONS           (RSRC_CONF | ACCESS_CONF)
@@ -378,10 +406,10 @@ const command_rec pp_commands[] = {
     AP_INIT_TAKE1("PythonBodyLimit", conf_set_size,
                   CONF_SLOT(pp_conf, body_limit, 0, APR_INT64_MAX), SECTIONS,
                   "how much of a request body is read; 0 = no limit"),
-    AP_INIT_TAKE1("PythonMemoryLimit", conf_set_size,
+    AP_INIT_TAKE1("PythonMemoryLimit", set_memory_limit,
                   CONF_SERVER_SLOT(pypool_module, pp_server_conf, memory_limit, 0, APR_INT64_MAX),
                   RSRC_CONF, "memory of all Python objects in a child; 0 = no limit"),
-    AP_INIT_TAKE1("PythonHome", set_server_text, SERVER_SLOT(home), RSRC_CONF,
+    AP_INIT_TAKE1("PythonHome", set_home, SERVER_SLOT(home), RSRC_CONF,
                   "a virtual environment, or the prefix of an installation"),
     AP_INIT_RAW_ARGS("PythonOwnGILDeny", set_server_text, SERVER_SLOT(deny), RSRC_CONF,
                      "modules that may not be loaded where an interpreter has its own GIL"),
