@@ -149,7 +149,7 @@ class TestStart:
         alone.mkdir()
         shutil.copy(Path(moduledir()) / "mod_pypool.so", alone)
         server.start()
-        for pattern in ("PP101: .*No module named 'mod_python", "PP100: "):
+        for pattern in ("PP101: .*No module named 'mod_python", "PP101: .* is looked for in ", "PP100: "):
             server.log.wait_for(pattern, count=len(server.children()))
         for _ in range(3):
             with server.expect_log("PP016: "):

@@ -46,7 +46,9 @@ def folder():
     """A folder that the server's children may read, with the README's three files."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="interpool-readme-"))
     path.chmod(0o755)
-    moduledir = os.environ["INTERPOOL_MODULEDIR"]
+    # A copy: the children run as www-data, and the build may lie where only its owner can read.
+    moduledir = path / "modules"
+    shutil.copytree(os.environ["INTERPOOL_MODULEDIR"], moduledir)
     conf = _block("apache", "DocumentRoot")
     for module in ("mod_luapool.so", "mod_pypool.so"):
         conf = conf.replace(f"/usr/lib/apache2/modules/{module}", f"{moduledir}/{module}")

@@ -157,7 +157,9 @@ static int finish(server_rec *s, pp_interp *interp, const char *application, PyT
         return 0;
     }
     log_exception(s, "an interpreter could not be made ready");
-    ap_log_error(APLOG_MARK, APLOG_INFO, 0, s, "PP101: the package mod_python is looked for in %s",
+    ap_log_error(APLOG_MARK, APLOG_ERR, 0, s,
+                 "PP101: the package mod_python is looked for in %s, which httpd's User must be "
+                 "able to read",
                  package_folder());
     return -1;
 }
