@@ -11,6 +11,7 @@
 #include "modules/common/status_board.h"
 #include "modules/lua/child.h"
 #include "modules/lua/conf.h"
+#include "modules/lua/request.h"
 #include "modules/lua/run.h"
 #include "modules/lua/scope.h"
 #include "modules/lua/script.h"
@@ -23,6 +24,7 @@ AP_DECLARE_MODULE(luapool) = {
 
 /* Made in child_init; the parent never touches it. */
 static lp_child child;
+ap_filter_rec_t *lp_length_filter;
 
 /* The failure that the lack of a VM is. */
 static failure no_vm(apr_status_t why)
@@ -162,5 +164,6 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_post_config(post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_handler(handler, NULL, NULL, APR_HOOK_MIDDLE);
+    lp_length_filter = length_guard_register("LUAPOOL_LENGTH");
     status_board_hook(lp_child_status);
 }

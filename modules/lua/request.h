@@ -8,6 +8,7 @@
 #define INTERPOOL_LUA_REQUEST_H
 
 #include "modules/common/body.h"
+#include "modules/common/length_guard.h"
 #include "modules/lua/vm.h"
 
 /* The tables of a request that scripts see as such; also the index of the user value that holds the
@@ -70,6 +71,9 @@ extern const lp_field lp_fields[];
 extern const lp_field lp_output_methods[];
 extern const lp_field lp_input_methods[];
 extern const lp_field lp_util_methods[];
+
+/* Holds scripts to their Content-Length; registered at start-up. */
+extern ap_filter_rec_t *lp_length_filter;
 
 /* Gives a status that httpd has no words for its own line; it would send 500 instead. */
 void lp_status_line(request_rec *r, int status);

@@ -54,6 +54,9 @@ typedef struct pp_request {
 /* New reference, or NULL with an exception. Sets call->req. GIL held. */
 PyObject *pp_request_new(pp_call *call);
 
+/* At start-up: what httpd must know of. */
+void pp_request_register(void);
+
 /* Calls what scripts gave to req.register_cleanup, the last first. GIL held. When one fails,
  * `report` is called with its exception set, and clears it. */
 void pp_request_run_cleanups(PyObject *req, void (*report)(pp_call *call));

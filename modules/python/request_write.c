@@ -4,6 +4,7 @@
  * httpd's filters get it. What never came to that is sent when the handler is done, in one piece,
  * so that httpd can count it and give a Content-Length. */
 #include "modules/python/request_methods.h"
+#include "modules/common/length_guard.h"
 
 #include <string.h>
 #include <apr_buckets.h>
@@ -66,12 +67,22 @@ static void out_append(apr_bucket_brigade *out, const char *data, apr_size_t len
     }
 }
 
+/* Holds handlers to their Content-Length; set at start-up. */
+static ap_filter_rec_t *length_filter;
+
+void pp_request_register(void)
+{
+    length_filter = length_guard_register("PYPOOL_LENGTH");
+}
+
 /* Empties `out` down the filters, whatever they say: what they did not take they have set aside or
  * given up. Without the GIL. */
 static apr_status_t pass(pp_call *call)
 {
-    apr_status_t rv = ap_pass_brigade(call->r->output_filters, call->out);
+    apr_status_t rv;
 
+    length_guard_begin(call->r, length_filter);
+    rv = ap_pass_brigade(call->r->output_filters, call->out);
     apr_brigade_cleanup(call->out);
     call->out_bytes = 0;
     if (rv == APR_SUCCESS && call->r->connection->aborted)
