@@ -29,7 +29,7 @@ class TestTime:
         site = site_of(lang)
         with server.expect_log(rf"(LP|PP)\d+: .*loop\{site.suffix}"):
             answer = site.get("/loop?" + how)
-        assert answer.status in (500, 503)
+        assert answer.status == 503
         assert site.suffix not in answer.text
         assert site.get("/hello").body == b"Hello World!"
 
@@ -43,7 +43,7 @@ class TestTime:
                 assert site.get("/hello").body == b"Hello World!"
             for loop in loops:
                 loop.join()
-        assert len(answers) == 2 and set(answers) <= {500, 503}
+        assert answers == [503, 503]
 
 
 class TestMemory:
@@ -62,7 +62,7 @@ class TestMemory:
         for _ in range(2):
             with server.expect_log(r"(LP|PP)\d+: .*"):
                 answer = site.get("/hog?" + how)
-            assert answer.status in (500, 503)
+            assert answer.status == 500
             assert site.get("/hello").body == b"Hello World!"
         assert max(map(process.rss, server.children())) < MEMORY_FACTOR * 300 << 20
 

@@ -28,7 +28,7 @@ class TestTime:
 
     def test_an_endless_handler_is_stopped(self, server):
         with server.expect_log(r"PP011: .*/limits.py:\d+: TimeLimitExceeded"):
-            assert get(server, "/spin") == 500
+            assert get(server, "/spin") == 503
         assert get(server, "/fine") == "fine"
 
     def test_it_is_stopped_as_often_as_it_takes(self, server):
@@ -44,13 +44,13 @@ class TestTime:
             assert {get(server, "/fine") for _ in range(30)} == {"fine"}
             for thread in threads:
                 thread.join()
-        assert answers == [500] * 3
+        assert answers == [503] * 3
 
     def test_the_limit_of_the_place_counts(self, server):
         assert get(server, "/nap") == "fine"
         assert get(server, "/endless") == "fine"
         with server.expect_log("PP011: "):
-            assert get(server, "/strict") == 500
+            assert get(server, "/strict") == 503
 
     def test_an_error_that_takes_for_ever_to_describe_is_described_without(self, server):
         with server.expect_log(r"PP010: .*/limits.py:\d+: Endless: <exception str\(\) failed>"):
@@ -63,7 +63,7 @@ class TestTime:
     def test_nothing_is_left_over_for_the_next_request(self, server):
         with server.expect_log("PP011: ", 3):
             for _ in range(3):
-                assert get(server, "/spin") == 500
+                assert get(server, "/spin") == 503
                 assert {get(server, "/fine") for _ in range(10)} == {"fine"}
         assert status(server, "Overtime") >= 3
 

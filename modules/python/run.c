@@ -119,7 +119,9 @@ static int fail_with(pp_interp *interp, pp_call *call, PyObject *error, failure 
     }
     PyErr_Clear();
     Py_XDECREF(told);
-    f->status = pp_body_error_status(interp->apache, error);
+    f->status = PyErr_GivenExceptionMatches(error, pp_time_limit_exceeded(interp->apache))
+                    ? HTTP_SERVICE_UNAVAILABLE
+                    : pp_body_error_status(interp->apache, error);
     pp_memory_describe(0);
     return f->status ? f->status : HTTP_INTERNAL_SERVER_ERROR;
 }
