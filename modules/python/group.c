@@ -87,18 +87,19 @@ static int wants_own_gil(int gil, const pp_child *child)
 #endif
 }
 
-/* The bound of a group's interpreters. */
+/* The bound of a group's interpreters. With own GILs two for each core: a core whose interpreter
+ * waits for the client, or hands its GIL over, has another one to compute in. */
 static int most_members(const pp_group *group, int own_gil, const pp_child *child)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long busy = 2 * sysconf(_SC_NPROCESSORS_ONLN);
 
     if (group->interpreters > 0)
         return group->interpreters;
     if (group->exclusive)
         return child->threads;
-    if (!own_gil || cores < 1)
+    if (!own_gil || busy < 1)
         return 1;
-    return cores < child->threads ? (int)cores : child->threads;
+    return busy < child->threads ? (int)busy : child->threads;
 }
 
 /* `own` was asked for, and this Python can't. */
