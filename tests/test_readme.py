@@ -4,9 +4,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -58,7 +60,18 @@ def folder():
     (path / "hello.lua").write_text(_block("lua", "function handle"))
     (path / "hello.py").write_text(_block("python", "def handler"))
     yield path
+    _wait_for_the_end(path / "httpd.pid")
     shutil.rmtree(path)
+
+
+def _wait_for_the_end(pid_file):
+    """`-k stop` only asks; the server removes its pid file when it ends. One left running is killed."""
+    deadline = time.monotonic() + 20
+    while pid_file.exists():
+        if time.monotonic() > deadline:
+            os.kill(int(pid_file.read_text()), signal.SIGKILL)
+            break
+        time.sleep(0.02)
 
 
 @pytest.mark.skipif(SANITIZED, reason="what a newcomer types preloads no sanitizer")
