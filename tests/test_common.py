@@ -305,7 +305,7 @@ class TestStatusBoard(CommonServer):
         server.log.allow(f"child pid {green} exit signal Killed")
         os.kill(int(green), signal.SIGKILL)
         self.wait_until(lambda: self.status(server).get("Colour") == "red")
-        assert f"<td>{green}</td>" not in fetch(server.port, "/server-status").text
+        assert int(green) not in self.rows(server)
         self.wait_until(lambda: sorted(server.children()) == self.rows(server))  # its successor has a row (its row)
 
     def test_a_restart_starts_from_nothing(self, server):
