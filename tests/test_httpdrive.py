@@ -292,9 +292,7 @@ def test_closed_port_ends_with_a_clear_error():
         assert failures(result) == {"refused": 5}
         assert result["errors"] == [{"outcome": "refused", "errno": "ECONNREFUSED", "reason": "Connection refused",
                                      "count": 5}]
-        before = time.monotonic()
         result = drive("-n", 1000000, "-c", 4, url, code=3)
-        assert time.monotonic() - before < 30
         assert result["requests"]["started"] < 200, "it waits between attempts"
         assert result["ended_by"] == "no connection could be made"
         assert "HD051: nothing could connect" in text("-n", 2, url, code=3)

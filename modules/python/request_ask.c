@@ -37,47 +37,38 @@ PyObject *pp_request_construct_url(PyObject *op, PyObject *path)
     return url;
 }
 
-/* document_root(): str */
-PyObject *pp_request_document_root(PyObject *op, PyObject *unused)
+/* New reference: what one of httpd's functions says of the request. None for NULL. */
+static PyObject *ask_text(PyObject *op, const char *(*ask)(request_rec *))
 {
     request_rec *r = pp_request_enter((pp_request *)op);
-    PyObject *root;
+    PyObject *text;
 
-    (void)unused;
     if (!r)
         return NULL;
-    /* Of this request: mod_vhost_alias and mod_userdir may have changed it. */
-    root = pp_text(ap_document_root(r));
+    text = pp_text(ask(r));
     pp_request_leave((pp_request *)op);
-    return root;
+    return text;
+}
+
+/* document_root(): str, of this request: mod_vhost_alias and mod_userdir may have changed it */
+PyObject *pp_request_document_root(PyObject *op, PyObject *unused)
+{
+    (void)unused;
+    return ask_text(op, ap_document_root);
 }
 
 /* auth_name(): AuthName of the directory, or None */
 PyObject *pp_request_auth_name(PyObject *op, PyObject *unused)
 {
-    request_rec *r = pp_request_enter((pp_request *)op);
-    PyObject *name;
-
     (void)unused;
-    if (!r)
-        return NULL;
-    name = pp_text(ap_auth_name(r));
-    pp_request_leave((pp_request *)op);
-    return name;
+    return ask_text(op, ap_auth_name);
 }
 
 /* auth_type(): AuthType of the directory, or None */
 PyObject *pp_request_auth_type(PyObject *op, PyObject *unused)
 {
-    request_rec *r = pp_request_enter((pp_request *)op);
-    PyObject *type;
-
     (void)unused;
-    if (!r)
-        return NULL;
-    type = pp_text(ap_auth_type(r));
-    pp_request_leave((pp_request *)op);
-    return type;
+    return ask_text(op, ap_auth_type);
 }
 
 /* get_basic_auth_pw(): the password of basic authentication, or None. Sets req.user. */
