@@ -5,7 +5,8 @@
         ... server.url + "/short" ...
         server.requests["/short"]      # requests read whole, by path (without the query)
 
-`?n=5` gives a behaviour its number: every 5th, after 5, 5 seconds. Run as a program, it serves until interrupted."""
+`?n=5` gives a behaviour its number: every 5th, after 5, 5 seconds. With `?after=5` a connection's first five requests
+are answered as /ok is. Run as a program, it serves until interrupted."""
 import collections
 import socket
 import ssl
@@ -38,7 +39,8 @@ class Request:
         self.method, target, self.version = line.split(" ")
         url = urlsplit(target)
         self.target, self.path = target, url.path
-        self.n = float(parse_qs(url.query).get("n", ["10"])[0])
+        query = parse_qs(url.query)
+        self.n, self.after = float(query.get("n", ["10"])[0]), int(query.get("after", ["0"])[0])
         self.head, self.body = head, body
         self.number = number           # how many requests of this path came before and with it
         self.headers = {name.strip().lower(): value.strip()
@@ -337,7 +339,8 @@ class BadServer:
             with self.lock:
                 self.requests[r.path] += 1
                 r.number, r.on_connection = self.requests[r.path], count
-            getattr(self.behaviours, r.path[1:].replace("-", "_") or "ok")(sock, r)
+            behaviour = "ok" if count <= r.after else r.path[1:].replace("-", "_") or "ok"
+            getattr(self.behaviours, behaviour)(sock, r)
             if not r.keeps:
                 return
 

@@ -16,6 +16,8 @@
 #include <stdatomic.h>
 
 #define READ_BUFFER 65536
+/* The longest sleep on one socket: within it, the thread sees nothing else. */
+#define CONN_SLEEP (10 * NSEC_PER_MSEC)
 
 enum conn_state {
     CONN_CLOSED,
@@ -43,12 +45,14 @@ struct conn {
     bool peer_closed;         /* no more bytes will come after those that are here */
     bool pending;             /* parked with its request: the socket cannot be connected just now */
     bool ever_used;           /* for --warmup auto */
+    bool sleepable;           /* the socket was made ready for transport_wait() */
     unsigned backoff;         /* failures to connect in a row */
     uint32_t served;          /* requests answered since it was opened */
 
     struct stats *stats;         /* where its request is counted: warm-up or measurement */
     const struct target *target; /* what is asked for */
     bool resent;                 /* once already: not again */
+    bool slept;                  /* long enough in transport_wait() */
     bool has_due;                /* open loop */
     size_t sent_bytes;           /* of the target's */
     nsec connecting;             /* when this attempt to connect began */
@@ -154,6 +158,10 @@ struct worker {
 void conn_begin(struct worker *w, struct conn *c, nsec due, bool has_due);
 void conn_event(struct worker *w, struct conn *c, uint32_t events);
 void conn_expire(struct worker *w, struct conn *c);
+/* Can this thread sleep on the connection's socket instead of in epoll? See conn.c. */
+bool conn_may_sleep(struct conn *c);
+/* Does so, for CONN_SLEEP at most, and takes what comes. */
+void conn_sleep(struct worker *w, struct conn *c);
 /* A pending connection's time has come. */
 void conn_resume(struct worker *w, struct conn *c);
 void conn_close(struct worker *w, struct conn *c);

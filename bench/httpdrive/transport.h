@@ -39,7 +39,7 @@ static inline ssize_t transport_send(int fd, SSL *ssl, const char *bytes, size_t
 
     if (ssl)
         return tls_send(ssl, bytes, n);
-    sent = send(fd, bytes, n, MSG_NOSIGNAL);
+    sent = send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent < 0 ? -errno : sent;
 }
 
@@ -49,7 +49,20 @@ static inline ssize_t transport_recv(int fd, SSL *ssl, char *bytes, size_t n)
 
     if (ssl)
         return tls_recv(ssl, bytes, n);
-    got = recv(fd, bytes, n, 0);
+    got = recv(fd, bytes, n, MSG_DONTWAIT);
+    return got < 0 ? -errno : got;
+}
+
+/* Lets transport_wait() sleep on this socket; all other calls go on not to wait. False when the
+ * system does not allow it. */
+bool transport_may_wait(int fd, nsec longest);
+
+/* Sleeps until bytes come, the stream ends, or the longest time has passed: -EAGAIN. Plain sockets
+ * only. */
+static inline ssize_t transport_wait(int fd, char *bytes, size_t n)
+{
+    ssize_t got = recv(fd, bytes, n, 0);
+
     return got < 0 ? -errno : got;
 }
 

@@ -16,6 +16,8 @@
  * time: ramp, back-off, a full queue), idle (open) and unopened. The two last ones are used by the
  * open loop only: a closed loop has no use for a connection that has nothing to send.
  *
+ * Waiting. In epoll, or, if one answer is all there is to wait for, in recv() (lone_connection).
+ *
  * Budget. -n is one number for all threads, which they take from in small handfuls: a fixed share
  * for each would leave a fast thread without work while a slow one still has plenty. */
 #include "engine.h"
@@ -340,6 +342,16 @@ static int wait_for_events(struct worker *w, struct epoll_event *events)
     return n;
 }
 
+/* The connection whose answer is all that this thread waits for, if it can be slept on. A sleep is
+ * rounded up by the kernel, and is over before the next time is due all the same. */
+static struct conn *lone_connection(const struct worker *w)
+{
+    if (w->busy.count != 1 || w->idle.first || w->plan->options.spin ||
+        next_time(w) - w->now < 2 * CONN_SLEEP || !conn_may_sleep(w->busy.first))
+        return NULL;
+    return w->busy.first;
+}
+
 /* Ends the requests whose deadline has passed. All deadlines are equally long, so the list is in
  * order and its head is the next one. */
 static void expire(struct worker *w)
@@ -357,9 +369,15 @@ static void loop(struct worker *w)
 
     while (w->phase != PHASE_DRAIN ||
            (w->busy.count + w->conns_pending > 0 && w->now < w->drained)) {
-        int n = wait_for_events(w, events);
-        w->woken = w->now = clock_now();
-        w->health.waits++;
+        struct conn *lone = lone_connection(w);
+        int n = 0;
+        if (lone) {
+            conn_sleep(w, lone);
+        } else {
+            n = wait_for_events(w, events);
+            w->woken = w->now = clock_now();
+            w->health.waits++;
+        }
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr) {
                 conn_event(w, events[i].data.ptr, events[i].events);
