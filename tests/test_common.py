@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from harness import process
 from harness.client import Connection, Truncated, fetch
-from harness.httpd import Sizes, has_module, load_module
+from harness.httpd import PATIENCE, Sizes, has_module, load_module
 
 SHARED_OBJECT = Path(os.environ.get("INTERPOOL_STAGE", "stage")).parent / "tests/common/.libs/mod_commontest.so"
 CONF = f'LoadModule commontest_module "{SHARED_OBJECT}"\n' + "".join(
@@ -241,9 +242,11 @@ class TestHttp2(CommonServer):
     CONF = CONF + load_module("http2") + "Protocols h2c http/1.1\nLogLevel commontest:info\n"
 
     def curl(self, server, target, *options, body=b""):
-        """(curl's exit status, the answer's body, its status)"""
+        """(curl's exit status, the answer's body, its status), once the server has closed the connection: a child of prefork
+        that is stopped before frees mod_http2's workers first, then the connection, which uses them: "exit signal"."""
         done = subprocess.run(["curl", "-sS", "--http2-prior-knowledge", "-w", "\n%{http_code}", *options,
                                server.url + target], input=body, capture_output=True, timeout=60, check=False)
+        process.wait_until(lambda: not process.connections(server.port), 20 * PATIENCE)
         text, _, status = done.stdout.decode().rpartition("\n")
         return done.returncode, text, int(status)
 
