@@ -47,6 +47,14 @@ bench-peers: stage.stamp
 .PHONY: bench-peers
 EXTRA_DIST += %D%/peers.py
 
+# make bench-rates: does an open loop keep its rate? The server tells.
+bench-rates: stage.stamp
+	@PYTHONPATH=$(abs_srcdir)/bench:$(abs_srcdir)/tests $(pytest_env) \
+	  INTERPOOL_HTTPDRIVE=$(abs_builddir)/stage$(bindir)/httpdrive \
+	  $(PYTHON) $(srcdir)/%D%/rates.py $(RATES_FLAGS)
+.PHONY: bench-rates
+EXTRA_DIST += %D%/rates.py
+
 # make bench-compare-check: how often `compare` sees a difference where there is none, and where there is one
 bench-compare-check: stage.stamp
 	@PYTHONPATH=$(abs_srcdir)/bench:$(abs_srcdir)/tests $(pytest_env) \
