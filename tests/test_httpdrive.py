@@ -387,10 +387,45 @@ def test_ab_csv_and_gnuplot_files(bad, tmp_path):
     assert seconds == sorted(seconds), "in the order of time, not of duration"
 
 
+def table(html):
+    """{name: cells} of ab's table, and all its tags without the numbers."""
+    html = html[html.index("<table"):]
+    rows = re.findall(r"<tr[^>]*><th[^>]*>([^<]*):</th>(.*?)</tr>", html)
+    return ({name: re.findall(r"<td[^>]*>([^<]*)</td>", cells) for name, cells in rows},
+            re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", html)))
+
+
+@pytest.mark.skipif(not shutil.which("ab"), reason="ab is not installed")
+@pytest.mark.parametrize("options", [[], ["-k"], ["-l"], ["-i"], ["-p", "BODY"], ["-y", "class=r", "-z", "class=c"]],
+                         ids=lambda o: " ".join(o) or "plain")
+def test_ab_html_table_has_abs_rows(bad, options, tmp_path):
+    (tmp_path / "body").write_text("hello")
+    command = [*(str(tmp_path / "body") if o == "BODY" else o for o in options), "-w", "-q", "-n", "200", "-c", "4"]
+    for path in ("/ok", *(["/error500"] if not options else [])):
+        theirs, ours = (table(subprocess.run([*tool, *command, bad.url + path], capture_output=True, text=True,
+                                             timeout=60).stdout) for tool in (["ab"], [DRIVER, "--ab"]))
+        assert theirs[1] == ours[1]
+        for name in ("Server Software", "Document Length", "Complete requests", "Failed requests", "HTML transferred"):
+            assert theirs[0][name] == ours[0][name]
+
+
+def test_error_statuses_are_no_failures_in_abs_reports(bad, tmp_path):
+    """Text and table agree, as in ab; the exit code and every other report call them failed."""
+    plain = text("--ab", "-k", "-n", 40, bad.url + "/half500", code=1)
+    html = table(text("--ab", "-w", "-k", "-n", 40, bad.url + "/half500", code=1))[0]
+    for name, count in (("Complete requests", "40"), ("Failed requests", "0"), ("Non-2xx responses", "20")):
+        assert re.search(rf"^{name}: +{count}$", plain, re.M)
+        assert html[name] == [count]
+    plain = text("--ab", "-k", "-n", 40, bad.url + "/short", code=1)
+    html = text("--ab", "-w", "-k", "-n", 40, bad.url + "/short", code=1)
+    reasons = "(Connect: 0, Receive: 0, Length: 40, Exceptions: 0)"
+    assert table(html)[0]["Failed requests"] == ["40"] and reasons in html and reasons in plain
+
+
 def test_ab_html_table(bad):
     out = text("-w", "-x", "border=1", "-n", 20, bad.url + "/ok")
     assert "<table border=1>" in out and out.rstrip().endswith("</table>")
-    assert "Complete requests:</th><td colspan=2 >20</td>" in out
+    assert "Complete requests:</th><td colspan=2 bgcolor=white>20</td>" in out
 
 
 def read_zigzag(data):

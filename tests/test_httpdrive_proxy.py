@@ -55,6 +55,23 @@ def test_name_behind_a_proxy_need_not_be_known_here(proxy):
     assert proxy.requests["/ok"] == 2
 
 
+def test_what_could_not_be_reached_is_named(tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        closed = unused.getsockname()[1]
+        out = text("-n", 1, "-X", f"127.0.0.1:{closed}", "http://www.example.test:81/", code=3)
+        assert f"HD051: nothing could connect to the proxy 127.0.0.1 port {closed}: Connection refused" in out
+        assert "www.example.test (through the proxy 127.0.0.1)" in out
+        out = text("-n", 1, f"http://127.0.0.1:{closed}/", code=3)
+        assert f"HD051: nothing could connect to 127.0.0.1 port {closed}: Connection refused" in out
+        out = text("-n", 1, "--warmup", "60s", f"http://127.0.0.1:{closed}/", code=3)
+        assert f"HD051: nothing could connect to 127.0.0.1 port {closed}: Connection refused" in out
+        out = text("compare", "-n", 1, f"A=http://127.0.0.1:{closed}/a", f"B=http://127.0.0.1:{closed}/b", code=2)
+        assert f"HD051: nothing could connect to 127.0.0.1 port {closed}: Connection refused" in out
+    out = text("-n", 1, "--unix", tmp_path / "none", "http://localhost/", code=3)
+    assert f"HD051: nothing could connect to {tmp_path}/none: No such file or directory" in out
+
+
 def test_headers_are_not_sent_past_the_proxy_without_asking(proxy):
     drive("-n", 1, "-P", "me:secret", proxy.url + "/ok")
     assert "proxy-authorization" not in proxy.heads[0][1]

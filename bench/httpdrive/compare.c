@@ -131,7 +131,7 @@ static bool measure(struct compare_report *r, size_t k, const struct options *co
         fine = run_execute(result, &plan, NULL, error, size);
         r->interrupted = result->interrupted;
         if (fine && result->nothing_connected && !result->interrupted) {
-            snprintf(error, size, "HD051: nothing could connect to %s", o.url);
+            result_unconnected(result, error, size);
             fine = false;
         }
         if (fine && !result->interrupted && !take_result(&r->sides[k], result)) {

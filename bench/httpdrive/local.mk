@@ -5,7 +5,7 @@ noinst_LTLIBRARIES += %D%/libhttpdrive.la
   %D%/clock.h %D%/compare.c %D%/compare.h %D%/conn.c %D%/engine.h %D%/health.c %D%/health.h \
   %D%/hist.c %D%/hist.h %D%/json_read.c %D%/json_read.h %D%/json_write.c %D%/json_write.h \
   %D%/merge.c %D%/options.c %D%/options.h %D%/options_table.c %D%/outcome.c %D%/outcome.h \
-  %D%/output.c %D%/output.h %D%/output_ab.c %D%/output_ab_html.c %D%/output_compare.c \
+  %D%/output.c %D%/output.h %D%/output_ab.c %D%/output_ab.h %D%/output_ab_html.c %D%/output_compare.c \
   %D%/output_files.c %D%/output_html.c %D%/output_json.c %D%/output_text.c %D%/pace.c %D%/pace.h \
   %D%/plan.c %D%/plan.h %D%/record.c %D%/request.c %D%/request.h %D%/response.c %D%/response.h \
   %D%/result.c %D%/result.h %D%/run.c %D%/run.h %D%/series.c %D%/series.h %D%/statistics.c \

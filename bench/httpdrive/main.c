@@ -112,14 +112,14 @@ static bool write_reports(const struct result *r, const struct options *o)
 /* Everything that was asked for, and the exit code that goes with it. */
 static int report(const struct result *r)
 {
-    const struct error_count *e = &r->stats.errors[0];
+    char reason[400];
 
     if (!write_reports(r, &r->plan->options))
         return EXIT_USAGE;
-    if (r->nothing_connected && r->stats.error_kinds && !r->interrupted)
-        fprintf(stderr, "httpdrive: HD051: nothing could connect to %s port %u: %s\n",
-                r->plan->address_text, r->plan->connect_port,
-                e->number ? strerror(e->number) : outcome_name(e->outcome));
+    if (r->nothing_connected && !r->interrupted) {
+        result_unconnected(r, reason, sizeof(reason));
+        fprintf(stderr, "httpdrive: %s\n", reason);
+    }
     return result_exit_code(r);
 }
 

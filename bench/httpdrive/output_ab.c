@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ab's forms of a report, line for line, with right numbers in them: medians and percentiles by
  * nearest rank, a measured mean, and each request in one class of failure. */
+#include "output_ab.h"
 #include "output.h"
 
 #include <math.h>
@@ -8,22 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-/* A row of "Connection Times", in ns. */
-struct times_row {
-    const char *name, *what;
-    double min, mean, sd, median, max;
-};
-
 /* A row from a histogram; all 0 when it is empty. */
-static struct times_row row_of(const char *name, const char *what, const struct hist *h)
+static struct ab_row row_of(const char *name, const char *what, const struct hist *h)
 {
-    return (struct times_row){name,          what,       h->count ? (double)h->min : 0,
-                              hist_mean(h),  hist_sd(h), (double)hist_percentile(h, 50),
-                              (double)h->max};
+    return (struct ab_row){name,          what,       h->count ? (double)h->min : 0,
+                           hist_mean(h),  hist_sd(h), (double)hist_percentile(h, 50),
+                           (double)h->max};
 }
 
 /* Requests on connections that were open needed no time to connect, and count as 0. */
-static bool setup_row(const struct result *r, struct times_row *row)
+static bool setup_row(const struct result *r, struct ab_row *row)
 {
     struct hist *all = hist_make();
     uint64_t answers = r->stats.times[TIME_SERVICE]->count;
@@ -42,25 +37,25 @@ static bool setup_row(const struct result *r, struct times_row *row)
 }
 
 /* ab's four rows in terms of ours: its connect is our setup, its processing our service. */
-static void table_rows(const struct result *r, struct times_row rows[4])
+void ab_rows(const struct result *r, struct ab_row rows[AB_ROWS])
 {
     const struct stats *s = &r->stats;
 
-    if (!setup_row(r, &rows[0]))
-        rows[0] = row_of("Connect:", "the initial connection time", s->times[TIME_SETUP]);
-    rows[1] = row_of("Processing:", "the processing time", s->times[TIME_SERVICE]);
-    rows[2] = row_of("Waiting:", "the waiting time", s->times[TIME_TTFB]);
-    rows[3] = row_of("Total:", "the total time", s->times[TIME_RESPONSE]);
+    if (!setup_row(r, &rows[ROW_CONNECT]))
+        rows[ROW_CONNECT] = row_of("Connect:", "the initial connection time", s->times[TIME_SETUP]);
+    rows[ROW_PROCESSING] = row_of("Processing:", "the processing time", s->times[TIME_SERVICE]);
+    rows[ROW_WAITING] = row_of("Waiting:", "the waiting time", s->times[TIME_TTFB]);
+    rows[ROW_TOTAL] = row_of("Total:", "the total time", s->times[TIME_RESPONSE]);
 }
 
-/* ab's table holds whole milliseconds. Rounded once, here, not before computing with them. */
-static long whole_ms(double ns)
+/* Rounded once, here, not before computing with them. */
+long ab_whole_ms(double ns)
 {
     return lround(ns / 1e6);
 }
 
-/* Each failure in one of ab's classes; there they may overlap and add up to more than all. */
-static void failure_classes(const struct stats *s, uint64_t classes[4])
+/* In ab they may overlap and add up to more than all. */
+void ab_failure_classes(const struct stats *s, uint64_t classes[4])
 {
     memset(classes, 0, 4 * sizeof(*classes));
     for (int i = 0; i < OUTCOMES; i++) {
@@ -70,14 +65,13 @@ static void failure_classes(const struct stats *s, uint64_t classes[4])
     }
 }
 
-/* Failures in ab's sense: an answer with an error status is none, it has a line of its own. */
-static uint64_t failed(const struct stats *s)
+uint64_t ab_failed(const struct stats *s)
 {
     return stats_failed(s) - s->outcomes[OUTCOME_STATUS];
 }
 
 /* Redirections too, as in ab. */
-static uint64_t not_2xx(const struct stats *s)
+uint64_t ab_not_2xx(const struct stats *s)
 {
     uint64_t sum = 0;
 
@@ -86,18 +80,32 @@ static uint64_t not_2xx(const struct stats *s)
     return sum;
 }
 
-/* ab prints the lines on sending only then. */
-static bool sends_body(const struct plan *p)
+bool ab_sends_body(const struct plan *p)
 {
     return p->options.post_file || p->options.put_file || p->options.body;
 }
 
 /* Of one target: ab has no other. */
-static uint64_t body_sent(const struct result *r)
+uint64_t ab_body_sent(const struct result *r)
 {
     const struct target *t = &r->plan->targets[0];
 
     return (t->length - t->head_length) * stats_completed(&r->stats);
+}
+
+static double per_second(const struct result *r, uint64_t bytes)
+{
+    return r->seconds > 0 ? (double)bytes / 1024 / r->seconds : 0;
+}
+
+double ab_received_rate(const struct result *r)
+{
+    return per_second(r, r->stats.bytes_received);
+}
+
+double ab_sent_rate(const struct result *r)
+{
+    return per_second(r, r->stats.bytes_sent);
 }
 
 /* Up to the document's length. */
@@ -130,23 +138,23 @@ static void print_counts(const struct result *r, FILE *out)
     const struct stats *s = &r->stats;
     uint64_t classes[4];
 
-    failure_classes(s, classes);
+    ab_failure_classes(s, classes);
     fprintf(out, "Concurrency Level:      %llu\n",
             (unsigned long long)r->plan->options.connections);
     fprintf(out, "Time taken for tests:   %.3f seconds\n", r->seconds);
     fprintf(out, "Complete requests:      %llu\n", (unsigned long long)stats_completed(s));
-    fprintf(out, "Failed requests:        %llu\n", (unsigned long long)failed(s));
-    if (failed(s))
+    fprintf(out, "Failed requests:        %llu\n", (unsigned long long)ab_failed(s));
+    if (ab_failed(s))
         fprintf(out, "   (Connect: %llu, Receive: %llu, Length: %llu, Exceptions: %llu)\n",
                 (unsigned long long)classes[0], (unsigned long long)classes[1],
                 (unsigned long long)classes[2], (unsigned long long)classes[3]);
-    if (not_2xx(s))
-        fprintf(out, "Non-2xx responses:      %llu\n", (unsigned long long)not_2xx(s));
+    if (ab_not_2xx(s))
+        fprintf(out, "Non-2xx responses:      %llu\n", (unsigned long long)ab_not_2xx(s));
     if (r->plan->options.keepalive)
         fprintf(out, "Keep-Alive requests:    %llu\n", (unsigned long long)s->kept_alive);
     fprintf(out, "Total transferred:      %llu bytes\n", (unsigned long long)s->bytes_received);
-    if (sends_body(r->plan))
-        fprintf(out, "Total body sent:        %llu\n", (unsigned long long)body_sent(r));
+    if (ab_sends_body(r->plan))
+        fprintf(out, "Total body sent:        %llu\n", (unsigned long long)ab_body_sent(r));
     fprintf(out, "HTML transferred:       %llu bytes\n", (unsigned long long)s->bytes_body);
 }
 
@@ -154,9 +162,7 @@ static void print_counts(const struct result *r, FILE *out)
 static void print_rates(const struct result *r, FILE *out)
 {
     const struct stats *s = &r->stats;
-    double seconds = r->seconds > 0 ? r->seconds : 1e-9;
-    double received = (double)s->bytes_received / 1024 / seconds;
-    double sent = (double)s->bytes_sent / 1024 / seconds;
+    double received = ab_received_rate(r), sent = ab_sent_rate(r);
     double each = s->completed_in_time ? r->seconds * 1e3 / (double)s->completed_in_time : 0;
 
     fprintf(out, "Requests per second:    %.2f [#/sec] (mean)\n", r->requests_per_second);
@@ -165,14 +171,14 @@ static void print_rates(const struct result *r, FILE *out)
     fprintf(out, "Time per request:       %.3f [ms] (mean, across all concurrent requests)\n",
             each);
     fprintf(out, "Transfer rate:          %.2f [Kbytes/sec] received\n", received);
-    if (sends_body(r->plan)) {
+    if (ab_sends_body(r->plan)) {
         fprintf(out, "                        %.2f kb/s sent\n", sent);
         fprintf(out, "                        %.2f kb/s total\n", received + sent);
     }
 }
 
 /* ab's judgement, of the unrounded values. */
-static void print_confidence(const struct times_row *row, FILE *out)
+static void print_confidence(const struct ab_row *row, FILE *out)
 {
     double apart = fabs(row->mean - row->median);
 
@@ -193,25 +199,26 @@ static void print_confidence(const struct times_row *row, FILE *out)
 static void print_table(const struct result *r, FILE *out)
 {
     bool confidence = !r->plan->options.no_confidence;
-    struct times_row rows[4];
+    struct ab_row rows[AB_ROWS];
 
-    table_rows(r, rows);
+    ab_rows(r, rows);
     fputs("\nConnection Times (ms)\n", out);
     fputs(confidence ? "              min  mean[+/-sd] median   max\n"
                      : "              min   avg   max\n",
           out);
-    for (int i = 0; i < 4; i++) {
-        const struct times_row *row = &rows[i];
+    for (int i = 0; i < AB_ROWS; i++) {
+        const struct ab_row *row = &rows[i];
         fprintf(out, "%-11s", row->name);
         if (confidence) {
-            fprintf(out, " %5ld %4ld %5.1f %6ld %7ld\n", whole_ms(row->min), whole_ms(row->mean),
-                    row->sd / 1e6, whole_ms(row->median), whole_ms(row->max));
+            fprintf(out, " %5ld %4ld %5.1f %6ld %7ld\n", ab_whole_ms(row->min),
+                    ab_whole_ms(row->mean), row->sd / 1e6, ab_whole_ms(row->median),
+                    ab_whole_ms(row->max));
         } else {
-            fprintf(out, " %5ld %5ld%5ld\n", whole_ms(row->min), whole_ms(row->mean),
-                    whole_ms(row->max));
+            fprintf(out, " %5ld %5ld%5ld\n", ab_whole_ms(row->min), ab_whole_ms(row->mean),
+                    ab_whole_ms(row->max));
         }
     }
-    for (int i = 0; i < 4 && confidence; i++)
+    for (int i = 0; i < AB_ROWS && confidence; i++)
         print_confidence(&rows[i], out);
 }
 
@@ -223,8 +230,8 @@ static void print_percentages(const struct hist *h, FILE *out)
     fputs("\nPercentage of the requests served within a certain time (ms)\n", out);
     for (size_t i = 0; i < sizeof(percents) / sizeof(*percents); i++)
         fprintf(out, "  %d%%  %5ld\n", percents[i],
-                whole_ms((double)hist_percentile(h, percents[i])));
-    fprintf(out, " 100%%  %5ld (longest request)\n", whole_ms((double)h->max));
+                ab_whole_ms((double)hist_percentile(h, percents[i])));
+    fprintf(out, " 100%%  %5ld (longest request)\n", ab_whole_ms((double)h->max));
 }
 
 /* Three lines of banner, so that scripts that skip three lines skip three lines. */

@@ -42,7 +42,7 @@ static void print_setting(const struct result *r, FILE *out)
     line(out, "Server Software:");
     fprintf(out, "%s\n", r->server);
     line(out, "Server Hostname:");
-    fprintf(out, "%s (%s)\n", p->url.host, p->address_text);
+    fprintf(out, "%s (%s%s)\n", p->url.host, o->proxy ? "through the proxy " : "", p->address_text);
     line(out, "Server Port:");
     fprintf(out, "%u\n", p->url.port);
     if (*r->tls) {

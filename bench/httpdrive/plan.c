@@ -138,6 +138,19 @@ static bool plan_addresses(struct plan *p, const struct problem *e)
     return true;
 }
 
+void plan_peer(const struct plan *p, char *out, size_t size)
+{
+    char port[20] = "", more[60] = "";
+
+    if (p->connect_port) /* a UNIX socket has none */
+        snprintf(port, sizeof(port), " port %u", p->connect_port);
+    if (p->address_count > 1)
+        snprintf(more, sizeof(more), " or %u other address%s of that name", p->address_count - 1,
+                 p->address_count == 2 ? "" : "es");
+    snprintf(out, size, "%s%s%s%s", p->options.proxy && p->connect_port ? "the proxy " : "",
+             p->address_text, port, more);
+}
+
 /* Each connection takes the next of them; ephemeral ports are counted for each. */
 static bool plan_sources(struct plan *p, const struct problem *e)
 {

@@ -186,3 +186,17 @@ int result_exit_code(const struct result *r)
         return EXIT_CLIENT_BOUND;
     return EXIT_GOOD;
 }
+
+void result_unconnected(const struct result *r, char *out, size_t size)
+{
+    /* It may have been given up in the warm-up. */
+    const struct stats *s = r->stats.error_kinds ? &r->stats : &r->warmup;
+    const struct error_count *e = &s->errors[0];
+    const char *reason = "no attempt ended in time";
+    char peer[300];
+
+    plan_peer(r->plan, peer, sizeof(peer));
+    if (s->error_kinds)
+        reason = e->number ? strerror(e->number) : outcome_name(e->outcome);
+    snprintf(out, size, "HD051: nothing could connect to %s: %s", peer, reason);
+}

@@ -82,6 +82,8 @@ struct result {
 /* Everything that follows from the counters: rates, steadiness, warnings. */
 void result_conclude(struct result *r);
 void result_free(struct result *r);
+/* "HD051: nothing could connect to ...", and why. */
+void result_unconnected(const struct result *r, char *out, size_t size);
 /* The exit code that the options ask for. */
 int result_exit_code(const struct result *r);
 
