@@ -28,6 +28,8 @@ FRAMES = {
                          "r.err_headers_out['Content-Length'] = '1'; r.write('abc'); r.flush(); r.write('d')"),
     "chunked_by_hand": ("r.headers_out['Transfer-Encoding'] = 'chunked' r:puts('0\\r\\n\\r\\nEVIL') r:flush()",
                         "r.headers_out['Transfer-Encoding'] = 'chunked'; r.write('0\\r\\n\\r\\nEVIL'); r.flush()"),
+    "answered_by_status": ("r.err_headers_out['Content-Length'] = '1' r.err_headers_out['Transfer-Encoding'] = 'gzip' r:puts('abc') return 404",
+                           "r.err_headers_out['Content-Length'] = '1'; r.err_headers_out['Transfer-Encoding'] = 'gzip'; r.write('abc'); return 404"),
 }
 WHOLE = {"exact": "abcdef", "exact_large": "x" * 300000, "wrong_in_one_piece": "abc", "no_number": "abcd", "two": "abcd",
          "in_error_headers": "abcd", "chunked_by_hand": "0\r\n\r\nEVIL"}
@@ -57,6 +59,13 @@ class TestFraming:
             assert connection.response().text == WHOLE[name]
             assert connection.response().text == "next"
             assert connection.at_end()
+
+    def test_a_status_answers_in_place_of_what_was_written(self, server, lang):
+        with self.pipeline(server, "answered_by_status", lang) as connection:
+            answer = connection.response()
+            assert (answer.status, answer.get("Transfer-Encoding")) == (404, None)
+            assert "abc" not in answer.text and answer.text.endswith("</html>\n")
+            assert connection.response().text == "next"
 
     @pytest.mark.parametrize("name", ["exact", "short", "long"])
     def test_head_has_no_body_to_count(self, server, lang, name):

@@ -128,6 +128,11 @@ class TestIncludes:
         inner = site.path("/include") + "?" + site.path("/hello")
         assert site.get("/include?" + inner).body == b"before before Hello World! after after"
 
+    def test_an_included_script_that_fails_after_writing(self, site, server):
+        with server.expect_log(r"partial\.(lua|py)"):
+            answer = site.get("/include?" + site.path("/partial"))
+        assert answer.status == 200 and answer.text.startswith("before ") and "partial" not in answer.text
+
     def test_an_included_script_that_fails(self, site, server):
         with server.expect_log(r"runtime\.(lua|py)"):
             answer = site.get("/include?" + site.path("/runtime"))

@@ -13,6 +13,12 @@ typedef struct length_count {
     apr_off_t left; /* bytes that may still come */
 } length_count;
 
+static void unset(request_rec *r, const char *name)
+{
+    apr_table_unset(r->headers_out, name);
+    apr_table_unset(r->err_headers_out, name);
+}
+
 /* The length that will be sent: that of the header, as it is now that all content filters ran. -1:
  * none. */
 static apr_off_t announced(request_rec *r)
@@ -22,8 +28,7 @@ static apr_off_t announced(request_rec *r)
 
     if (text && !ap_parse_strict_length(&length, text))
         length = -1;
-    apr_table_unset(r->err_headers_out, "Content-Length");
-    apr_table_unset(r->headers_out, "Content-Length");
+    unset(r, "Content-Length");
     if (length >= 0)
         ap_set_content_length(r, length); /* once, whatever stood there */
     return length;
@@ -91,14 +96,25 @@ ap_filter_rec_t *length_guard_register(const char *name)
     return ap_register_output_filter(name, guard, NULL, AP_FTYPE_CONTENT_SET + 5);
 }
 
+/* Whether the header is this request's affair, and has not been sent. */
+static int is_to_come(const request_rec *r)
+{
+    return !r->main && !report_response_started(r);
+}
+
+/* The usual case: nothing was set. */
+static int is_bare(const request_rec *r)
+{
+    return apr_is_empty_table(r->headers_out) && apr_is_empty_table(r->err_headers_out);
+}
+
 void length_guard_begin(request_rec *r, ap_filter_rec_t *filter)
 {
     ap_filter_t *f;
 
-    if (r->main || report_response_started(r))
+    if (is_bare(r) || !is_to_come(r))
         return;
-    apr_table_unset(r->headers_out, "Transfer-Encoding");
-    apr_table_unset(r->err_headers_out, "Transfer-Encoding");
+    unset(r, "Transfer-Encoding");
     if (!apr_table_get(r->headers_out, "Content-Length") &&
         !apr_table_get(r->err_headers_out, "Content-Length"))
         return;
@@ -107,4 +123,12 @@ void length_guard_begin(request_rec *r, ap_filter_rec_t *filter)
             return;
     ap_add_output_filter_handle(filter, apr_pcalloc(r->pool, sizeof(length_count)), r,
                                 r->connection);
+}
+
+void length_guard_forget(request_rec *r)
+{
+    if (is_bare(r) || !is_to_come(r))
+        return;
+    unset(r, "Transfer-Encoding");
+    unset(r, "Content-Length");
 }

@@ -18,4 +18,8 @@ ap_filter_rec_t *length_guard_register(const char *name);
  * been sent, nor for a sub-request, which sends none. */
 void length_guard_begin(request_rec *r, ap_filter_rec_t *filter);
 
+/* Unless the header has been sent: forgets a Content-Length and a Transfer-Encoding, since another
+ * response than the script's will be sent. */
+void length_guard_forget(request_rec *r);
+
 #endif

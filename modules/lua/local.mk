@@ -7,6 +7,7 @@ mod_luapool_la_SOURCES = %D%/mod_luapool.c \
   %D%/scope.c %D%/scope.h %D%/script.c %D%/script.h %D%/table.c %D%/table.h \
   %D%/traceback.c %D%/traceback.h %D%/util.c %D%/vm.c %D%/vm.h
 mod_luapool_la_CPPFLAGS = $(AM_CPPFLAGS) $(HTTPD_CFLAGS) $(APR_CFLAGS) $(LUA_CFLAGS)
+mod_luapool_la_CFLAGS = $(AM_CFLAGS) $(MODULE_CFLAGS)
 mod_luapool_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -export-symbols-regex '^luapool_module$$'
 mod_luapool_la_LIBADD = modules/common/libcommon.la $(LUA_LIBS)
 EXTRA_DIST += docs/lua.md

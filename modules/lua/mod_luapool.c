@@ -7,6 +7,7 @@
 #include <http_protocol.h>
 
 #include "modules/common/conf_value.h"
+#include "modules/common/length_guard.h"
 #include "modules/common/report.h"
 #include "modules/common/status_board.h"
 #include "modules/lua/child.h"
@@ -24,7 +25,7 @@ AP_DECLARE_MODULE(luapool) = {
 
 /* Made in child_init; the parent never touches it. */
 static lp_child child;
-ap_filter_rec_t *lp_length_filter;
+static ap_filter_rec_t *length_filter;
 
 /* The failure that the lack of a VM is. */
 static failure no_vm(apr_status_t why)
@@ -76,6 +77,17 @@ static int failed(request_rec *r, const lp_conf *conf, const failure *f)
     return report_failure(r, APLOG_MODULE_INDEX, f, PICK(conf, &lp_defaults, error_details));
 }
 
+/* What was written goes out, now that the VM is free again, or is dropped when the script failed or
+ * answers by a status. httpd has logged what went wrong with the client. */
+static void send_output(lp_call *call, const failure *f)
+{
+    if (f->kind == FAILURE_NONE && (call->status == OK || call->status == DONE)) {
+        (void)output_end(&call->out);
+    } else {
+        output_drop(&call->out);
+    }
+}
+
 static int handler(request_rec *r)
 {
     const lp_conf *conf;
@@ -101,8 +113,10 @@ static int handler(request_rec *r)
     rv = lp_scope_enter(&lease, &child, r, conf, s);
     if (rv == APR_SUCCESS) {
         call = (lp_call){.r = r, .conf = conf, .script = s, .function = "handle"};
+        output_begin(&call.out, r, length_filter);
         lp_run(lease.vm, &call, &f);
         lp_scope_leave(&lease, f.kind != FAILURE_FATAL);
+        send_output(&call, &f);
     } else {
         f = no_vm(rv);
     }
@@ -164,6 +178,6 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_post_config(post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_handler(handler, NULL, NULL, APR_HOOK_MIDDLE);
-    lp_length_filter = length_guard_register("LUAPOOL_LENGTH");
+    length_filter = length_guard_register("LUAPOOL_LENGTH");
     status_board_hook(lp_child_status);
 }

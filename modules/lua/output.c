@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The methods of r that write the response or the error log.
  *
- * Nothing is buffered here: httpd gathers small writes itself, and sends a response that fits in
- * one piece, with its length. */
+ * What is written is collected (common/output), and sent when the VM has gone back to its pool, if
+ * it is not too much or the script flushes before. */
 #include "modules/lua/request.h"
-#include "modules/common/conf_value.h"
 #include <http_log.h>
-#include <http_protocol.h>
-#include <limits.h>
 
 APLOG_USE_MODULE(luapool);
 
-/* ap_rwrite() takes an int. False: the connection is gone. */
-static int put(request_rec *r, const char *bytes, size_t length)
+/* False: the connection is gone. */
+static int put(output *out, const char *bytes, size_t length)
 {
-    while (length > 0) {
-        int piece = length > INT_MAX ? INT_MAX : (int)length;
-        if (ap_rwrite(bytes, piece, r) < 0) {
-            return 0;
-        }
-        bytes += piece;
-        length -= (size_t)piece;
+    if (!output_is_open(out) || out->r->connection->aborted) {
+        return 0;
     }
-    return 1;
+    if (output_hold(out, bytes, length)) {
+        return 1;
+    }
+    output_lend(out, bytes, length);
+    return output_pass(out) == APR_SUCCESS;
 }
 
 /* [-0, +2, m] A script that goes on writing should stop; one that looks at nothing does no harm. */
@@ -36,13 +32,13 @@ static int fail_aborted(lua_State *L)
 /* r:puts(s, ...): strings and numbers, whatever bytes they hold. True, or nil and why not. */
 static int request_puts(lua_State *L)
 {
-    request_rec *r = lp_request_check(L, 1)->r;
+    output *out = lp_request_check(L, 1)->out;
     int last = lua_gettop(L);
 
     for (int i = 2; i <= last; i++) {
         size_t length;
         const char *bytes = luaL_checklstring(L, i, &length);
-        if (!put(r, bytes, length)) {
+        if (!put(out, bytes, length)) {
             return fail_aborted(L);
         }
     }
@@ -53,11 +49,11 @@ static int request_puts(lua_State *L)
 /* r:write(s): the number of bytes, or nil and why not. */
 static int request_write(lua_State *L)
 {
-    request_rec *r = lp_request_check(L, 1)->r;
+    output *out = lp_request_check(L, 1)->out;
     size_t length;
     const char *bytes = luaL_checklstring(L, 2, &length);
 
-    if (!put(r, bytes, length)) {
+    if (!put(out, bytes, length)) {
         return fail_aborted(L);
     }
     lua_pushinteger(L, (lua_Integer)length);
@@ -67,9 +63,14 @@ static int request_write(lua_State *L)
 /* r:flush(): whether the client is still there. */
 static int request_flush(lua_State *L)
 {
-    request_rec *r = lp_request_check(L, 1)->r;
+    output *out = lp_request_check(L, 1)->out;
+    int sent = output_is_open(out);
 
-    lua_pushboolean(L, ap_rflush(r) >= 0);
+    if (sent) {
+        output_flush(out);
+        sent = output_pass(out) == APR_SUCCESS;
+    }
+    lua_pushboolean(L, sent);
     return 1;
 }
 

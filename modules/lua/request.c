@@ -140,7 +140,7 @@ void lp_request_install(lua_State *L)
     lp_table_install(L);
 }
 
-void lp_request_push(lua_State *L, request_rec *r)
+void lp_request_push(lua_State *L, output *out)
 {
     lp_vm *vm = lp_vm_of(L);
     lp_request *made;
@@ -156,7 +156,8 @@ void lp_request_push(lua_State *L, request_rec *r)
         lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(REQUEST));
         vm->request = made; /* only now that the registry keeps it */
     }
-    vm->request->r = r;
+    vm->request->r = out->r;
+    vm->request->out = out;
 }
 
 void lp_request_close(lp_vm *vm)

@@ -8,7 +8,7 @@
 #define INTERPOOL_LUA_REQUEST_H
 
 #include "modules/common/body.h"
-#include "modules/common/length_guard.h"
+#include "modules/common/output.h"
 #include "modules/lua/vm.h"
 
 /* The tables of a request that scripts see as such; also the index of the user value that holds the
@@ -24,14 +24,15 @@ typedef enum {
 
 typedef struct lp_request {
     request_rec *r;    /* NULL: over */
+    output *out;       /* the call's */
     body_reader *body; /* once the script asked for it */
 } lp_request;
 
 /* [-0, +0, m] Makes the metatable, and the lookup table behind it, in a new VM. */
 void lp_request_install(lua_State *L);
 
-/* [-0, +1, m] Pushes the object for `r`. */
-void lp_request_push(lua_State *L, request_rec *r);
+/* [-0, +1, m] Pushes the object for a request, whose response goes to `out`. */
+void lp_request_push(lua_State *L, output *out);
 
 /* [-0, +0, -] The request is over: its object knows it no more. */
 void lp_request_close(lp_vm *vm);
@@ -71,9 +72,6 @@ extern const lp_field lp_fields[];
 extern const lp_field lp_output_methods[];
 extern const lp_field lp_input_methods[];
 extern const lp_field lp_util_methods[];
-
-/* Holds scripts to their Content-Length; registered at start-up. */
-extern ap_filter_rec_t *lp_length_filter;
 
 /* Gives a status that httpd has no words for its own line; it would send 500 instead. */
 void lp_status_line(request_rec *r, int status);

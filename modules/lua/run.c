@@ -105,7 +105,7 @@ static int enter(lua_State *L)
         call->tag = "LP003";
         return luaL_error(L, "%s has no function '%s'", call->script->path, call->function);
     }
-    lp_request_push(L, call->r);
+    lp_request_push(L, &call->out);
     lua_call(L, 1, 1);
     call->status = status_of(L, call);
     return 0;

@@ -4,12 +4,14 @@
 #ifndef INTERPOOL_LUA_RUN_H
 #define INTERPOOL_LUA_RUN_H
 
+#include "modules/common/output.h"
 #include "modules/common/report.h"
 #include "modules/lua/vm.h"
 
 /* What to call, and what came of it. */
 typedef struct lp_call {
     request_rec *r;
+    output out; /* what the script writes; the caller sends it */
     const lp_conf *conf;
     const script *script;
     const char *function; /* the global function's name: "handle" */

@@ -107,16 +107,6 @@ static int view_index(lua_State *L)
     return 1;
 }
 
-/* Called when `key` was set. How a response is framed decides whether the client can tell where the
- * next one begins, so that is not left to scripts. */
-static void check_framing(const view *v, const char *key)
-{
-    if ((v->kind == LP_TABLE_HEADERS_OUT || v->kind == LP_TABLE_ERR_HEADERS_OUT) &&
-        (!strcasecmp(key, "Content-Length") || !strcasecmp(key, "Transfer-Encoding"))) {
-        length_guard_begin(v->request->r, lp_length_filter);
-    }
-}
-
 /* t[name] = value: in place of all values; nil: none. */
 static int view_newindex(lua_State *L)
 {
@@ -127,7 +117,6 @@ static int view_newindex(lua_State *L)
         apr_table_unset(table_of(v), key);
     } else {
         apr_table_set(table_of(v), key, check_value(L, v, 3));
-        check_framing(v, key);
     }
     return 0;
 }
@@ -139,7 +128,6 @@ static int view_add(lua_State *L)
     const char *key = check_key(L, v, 2);
 
     apr_table_add(table_of(v), key, check_value(L, v, 3));
-    check_framing(v, key);
     return 0;
 }
 

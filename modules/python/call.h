@@ -9,6 +9,7 @@
 #include <http_config.h>
 #include <apr_tables.h>
 
+#include "modules/common/output.h"
 #include "modules/python/compat.h"
 
 extern module AP_MODULE_DECLARE_DATA pypool_module;
@@ -29,8 +30,7 @@ typedef struct pp_call {
     apr_table_t *config;     /* directives in effect, or NULL */
     apr_off_t body_limit;    /* PythonBodyLimit in bytes, 0 = none */
 
-    apr_bucket_brigade *out; /* what the script wrote and nobody has passed on; NULL: nothing */
-    apr_size_t out_bytes;    /* how much that is */
+    output out; /* what the script writes */
 } pp_call;
 
 /* The call that serves `r`, or NULL when no script does. */

@@ -24,6 +24,7 @@ mod_pypool_la_SOURCES = %D%/mod_pypool.c \
   %D%/text.c %D%/text.h
 mod_pypool_la_CPPFLAGS = $(AM_CPPFLAGS) $(HTTPD_CFLAGS) $(APR_CFLAGS) $(PYTHON_CFLAGS) \
   -DPP_PYTHON='"$(PYTHON)"'
+mod_pypool_la_CFLAGS = $(AM_CFLAGS) $(MODULE_CFLAGS)
 mod_pypool_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -export-symbols-regex '^pypool_module$$'
 mod_pypool_la_LIBADD = modules/common/libcommon.la $(PYTHON_LIBS)
 

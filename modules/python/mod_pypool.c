@@ -13,7 +13,6 @@
 #include "modules/python/child.h"
 #include "modules/python/conf.h"
 #include "modules/python/group.h"
-#include "modules/python/request.h"
 #include "modules/python/run.h"
 
 static void register_hooks(apr_pool_t *p);
@@ -140,6 +139,6 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_post_config(post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(pp_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_handler(content_handler, NULL, NULL, APR_HOOK_MIDDLE);
-    pp_request_register();
+    pp_run_register();
     status_board_hook(pp_child_status);
 }

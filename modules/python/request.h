@@ -54,9 +54,6 @@ typedef struct pp_request {
 /* New reference, or NULL with an exception. Sets call->req. GIL held. */
 PyObject *pp_request_new(pp_call *call);
 
-/* At start-up: what httpd must know of. */
-void pp_request_register(void);
-
 /* Calls what scripts gave to req.register_cleanup, the last first. GIL held. When one fails,
  * `report` is called with its exception set, and clears it. */
 void pp_request_run_cleanups(PyObject *req, void (*report)(pp_call *call));
@@ -68,13 +65,6 @@ void pp_request_own(PyObject *req);
 /* Ends req and everything made from it; waits for a Python thread that is inside. Keeps the
  * caller's reference. Clears call->req. GIL held. */
 void pp_request_close(PyObject *req);
-
-/* Passes what was written, and the end of the body, down the filters: a response that fits in the
- * buffer goes in one piece with a Content-Length. Without the GIL. */
-apr_status_t pp_request_send(pp_call *call);
-
-/* Drops what was written and not passed on. Needs no GIL. */
-void pp_request_discard(pp_call *call);
 
 /* ---- for the other files of the script API ---- */
 
@@ -95,8 +85,6 @@ PyObject *pp_request_beside(pp_request *self, int which);
  * as the network. 0, or -1 with OSError. */
 int pp_request_pass(pp_request *req, int flush);
 
-/* Inside the guard: what the script writes goes to the end of this brigade. */
-apr_bucket_brigade *pp_request_out(pp_call *call);
 /* Inside the guard: 0, or -1 with an exception when nothing more can be written. */
 int pp_request_writable(pp_request *req);
 

@@ -275,7 +275,7 @@ static PyObject *get_expecting_100(PyObject *op, const void *at)
 static PyObject *get_bytes_queued(PyObject *op, const void *at)
 {
     (void)at;
-    return PyLong_FromSize_t(((pp_request *)op)->call->out_bytes);
+    return PyLong_FromSize_t(((pp_request *)op)->call->out.bytes);
 }
 
 /* (methods,) that allow_methods added beyond the known ones. */

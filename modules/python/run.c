@@ -15,6 +15,7 @@
 #include <apr_strings.h>
 #include <http_log.h>
 
+#include "modules/common/length_guard.h"
 #include "modules/python/apache_module.h"
 #include "modules/python/call.h"
 #include "modules/python/child.h"
@@ -297,9 +298,9 @@ static void report_cleanup(pp_call *call)
 static void pass_on(pp_call *call, int status, const failure *f)
 {
     if (f->kind || (status != OK && status != DONE))
-        pp_request_discard(call);
+        output_drop(&call->out);
     else
-        (void)pp_request_send(call); /* httpd has logged what went wrong with the client */
+        (void)output_end(&call->out); /* httpd has logged what went wrong with the client */
 }
 
 /* Cleanups run after the response, with a time limit of their own; without any, the response goes
@@ -325,11 +326,20 @@ static void finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, Py
     pp_limits_end(state);
 }
 
+/* Holds handlers to their Content-Length. */
+static ap_filter_rec_t *length_filter;
+
+void pp_run_register(void)
+{
+    length_filter = length_guard_register("PYPOOL_LENGTH");
+}
+
 /* Stores only: nothing is allocated or looked up that no script has asked for. */
 static void describe_call(pp_call *call, pp_interp *interp, const pp_group *group,
                           const pp_handlers *handlers, const pp_conf *conf, request_rec *r)
 {
     call->r = r;
+    output_begin(&call->out, r, length_filter);
     call->module = interp->apache;
     call->interpreter = pp_group_name(group);
     call->phase = pp_phase_names[handlers->phase];

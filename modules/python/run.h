@@ -15,4 +15,7 @@
 int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, const pp_conf *conf,
            request_rec *r, failure *f);
 
+/* At start-up: what httpd must know of. */
+void pp_run_register(void);
+
 #endif
