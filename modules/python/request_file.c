@@ -35,7 +35,8 @@ static apr_status_t open_file(request_rec *r, const char *path, apr_file_t **fil
 static void append_file(pp_request *req, apr_file_t *file, apr_off_t offset, apr_off_t len)
 {
     const core_dir_config *core = ap_get_core_module_config(req->r->per_dir_config);
-    apr_bucket *bucket = apr_brigade_insert_file(&req->call->out.held, file, offset, len, req->r->pool);
+    apr_bucket *bucket =
+        apr_brigade_insert_file(&req->call->out.held, file, offset, len, req->r->pool);
 
     if (core->enable_mmap == ENABLE_MMAP_OFF)
         apr_bucket_file_enable_mmap(bucket, 0);
