@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What reaches the client: bytes, sizes, flushes, statuses, error pages; slow and vanishing clients."""
+import contextlib
 import re
 import socket
 import time
@@ -8,7 +9,7 @@ import pytest
 
 from harness import process
 from harness.client import Truncated, request_bytes
-from harness.httpd import MEMORY_FACTOR
+from harness.httpd import MEMORY_FACTOR, load_module
 
 MB = 1 << 20
 
@@ -117,3 +118,30 @@ class TestStatus:
     def test_a_number_that_is_no_status_is_a_failure(self, site, server, code):
         with server.expect_log(r"(LP|PP)\d+"):
             assert site.get(f"/result?{code}").status == 500
+
+
+class TestFailingFilter:
+    CONF = load_module("ext_filter") + """
+    ExtFilterDefine broken cmd="{run}/no-such-program"
+    <LocationMatch "^/large">
+        SetOutputFilter broken
+    </LocationMatch>
+    """
+
+    @staticmethod
+    def answer(site, server, size, *told):
+        with contextlib.ExitStack() as stack:
+            for pattern in ("AH01458: ", "AH01467: ", *told):
+                stack.enter_context(server.expect_log(pattern))
+            return site.get(f"/large?{size}")
+
+    def test_at_the_end(self, site, server):
+        answer = self.answer(site, server, 5, r"large\.(lua|py): an output filter failed")
+        assert answer.status == 500 and "0123" not in answer.text
+        assert site.get("/hello").body == b"Hello World!"
+
+    def test_while_the_script_writes(self, site, server):
+        """Lua's write returns nil and why; Python's raises."""
+        answer = self.answer(site, server, MB, *({"lua": (), "python": ("BrokenPipeError",)}[site.lang]))
+        assert answer.status == 500 and "0123" not in answer.text
+        assert site.get("/hello").body == b"Hello World!"

@@ -3,6 +3,8 @@
 #include "modules/common/output.h"
 
 #include <string.h>
+#include <http_log.h>
+#include <http_protocol.h>
 
 #include "modules/common/length_guard.h"
 
@@ -105,14 +107,22 @@ apr_status_t output_pass(output *out)
 }
 
 /* The end in the same brigade as the last bytes is what lets httpd count a small response. */
-apr_status_t output_end(output *out)
+int output_end(output *out, int status)
 {
+    request_rec *r = out->r;
+    apr_status_t rv;
+
     if (!output_is_open(out)) {
         clear(out);
-        return APR_SUCCESS;
+        return status;
     }
     APR_BRIGADE_INSERT_TAIL(&out->held, apr_bucket_eos_create(out->held.bucket_alloc));
-    return output_pass(out);
+    rv = output_pass(out);
+    if (rv == APR_SUCCESS || r->connection->aborted)
+        return status;
+    ap_log_rerror(__FILE__, __LINE__, APLOG_NO_MODULE, APLOG_WARNING, rv, r,
+                  "%s: an output filter failed", r->filename);
+    return AP_FILTER_ERROR;
 }
 
 void output_drop(output *out)

@@ -44,8 +44,10 @@ void output_flush(output *out);
  * APR_ECONNABORTED when the client is gone, else what a filter said. */
 apr_status_t output_pass(output *out);
 
-/* Passes the rest and the end of the response; a response that is complete gets nothing more. */
-apr_status_t output_end(output *out);
+/* Passes the rest and the end of the response; a response that is complete gets nothing more.
+ * Returns what the handler has to return: `status`, or AP_FILTER_ERROR after a log entry when a
+ * filter of httpd's failed. A client that has gone is no error. */
+int output_end(output *out, int status);
 
 /* Forgets what was not passed on, and how long the response was said to be: another answer takes
  * its place, unless the response has begun. */

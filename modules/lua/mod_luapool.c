@@ -78,14 +78,14 @@ static int failed(request_rec *r, const lp_conf *conf, const failure *f)
 }
 
 /* What was written goes out, now that the VM is free again, or is dropped when the script failed or
- * answers by a status. httpd has logged what went wrong with the client. */
-static void send_output(lp_call *call, const failure *f)
+ * answers by a status. */
+static int answer(lp_call *call, const failure *f)
 {
     if (f->kind == FAILURE_NONE && (call->status == OK || call->status == DONE)) {
-        (void)output_end(&call->out);
-    } else {
-        output_drop(&call->out);
+        return output_end(&call->out, call->status);
     }
+    output_drop(&call->out);
+    return f->kind == FAILURE_NONE ? call->status : failed(call->r, call->conf, f);
 }
 
 static int handler(request_rec *r)
@@ -116,11 +116,11 @@ static int handler(request_rec *r)
         output_begin(&call.out, r, length_filter);
         lp_run(lease.vm, &call, &f);
         lp_scope_leave(&lease, f.kind != FAILURE_FATAL);
-        send_output(&call, &f);
+        status = answer(&call, &f);
     } else {
         f = no_vm(rv);
+        status = failed(r, conf, &f);
     }
-    status = f.kind == FAILURE_NONE ? call.status : failed(r, conf, &f);
     script_release(s); /* the failure may name it */
     return status;
 }

@@ -3,11 +3,12 @@
  *
  * What a handler does, and what httpd is told:
  *
- *   returns OK (or 200)             the next handler of the list; after the last one OK
- *   returns DECLINED, DONE, status  that, and the list ends; what was written is sent with DONE
- * only raises SERVER_RETURN            as if its argument had been returned raises anything else
- * 500 (of a body: 413, 400, 408), a log entry with the traceback returns anything else 500, a log
- * entry with the place of the handler
+ * - It returns OK or 200: the next handler of the list runs; after the last one it is OK.
+ * - It returns DECLINED, DONE or a status: that, and the list ends. What was written is sent with
+ *   DONE only.
+ * - It raises SERVER_RETURN: as if its argument had been returned.
+ * - It raises anything else: 500 (of a body: 413, 400, 408), and a log entry with the traceback.
+ * - It returns anything else: 500, and a log entry with the handler's place.
  *
  * Errors are reported by the caller, outside of the interpreter: here they are only described. */
 #include "modules/python/run.h"
@@ -294,20 +295,21 @@ static void report_cleanup(pp_call *call)
     Py_DECREF(error);
 }
 
-/* What was written goes out, or is dropped when a handler failed or answers by a status. */
-static void pass_on(pp_call *call, int status, const failure *f)
+/* What was written goes out, or is dropped when a handler failed or answers by a status. Returns
+ * what the hook has to return. */
+static int pass_on(pp_call *call, int status, const failure *f)
 {
-    if (f->kind || (status != OK && status != DONE))
-        output_drop(&call->out);
-    else
-        (void)output_end(&call->out); /* httpd has logged what went wrong with the client */
+    if (!f->kind && (status == OK || status == DONE))
+        return output_end(&call->out, status);
+    output_drop(&call->out);
+    return status;
 }
 
 /* Cleanups run after the response, with a time limit of their own; without any, the response goes
  * out when the interpreter is left. Shutting `req` may run code too (__del__), so it has a limit:
  * the call's, unless that is over. */
-static void finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyObject *req,
-                        int status, const failure *f)
+static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyObject *req,
+                       int status, const failure *f)
 {
     apr_int64_t limit = pp_conf_or(conf->time_limit, PP_DEFAULT_TIME);
 
@@ -315,7 +317,7 @@ static void finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, Py
         pp_limits_end(state); /* a slow client is not the script's fault */
         pp_request_own(req);  /* threads that were left over write no more */
         Py_BEGIN_ALLOW_THREADS
-        pass_on(call, status, f);
+        status = pass_on(call, status, f);
         Py_END_ALLOW_THREADS
         pp_limits_begin(state, limit);
         pp_request_run_cleanups(req, report_cleanup);
@@ -324,6 +326,7 @@ static void finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, Py
     pp_request_close(req);
     Py_DECREF(req);
     pp_limits_end(state);
+    return status;
 }
 
 /* Holds handlers to their Content-Length. */
@@ -371,7 +374,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     req = pp_request_new(call);
     if (req) {
         status = call_handlers(state, group, handlers, conf, call, req, f);
-        finish_call(state, call, conf, req, status, f);
+        status = finish_call(state, call, conf, req, status, f);
     } else {
         pp_limits_end(state);
         status = exception(state, group, call, 1, f);
@@ -379,7 +382,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     pp_leave(state);
     /* A slow client holds this thread, but no interpreter's lock. */
     if (status != PP_RUN_AGAIN)
-        pass_on(call, status, f);
+        status = pass_on(call, status, f);
     pp_thread_end(state);
     return status;
 }
