@@ -283,6 +283,17 @@ class TestInterrupt:
                              ready=lambda: bad.requests["/never"] == 5)
         assert result["requests"]["in_flight"] == 5 == result["requests"]["started"]
 
+    def test_in_the_drain(self, bad):
+        began = time.monotonic()
+        result = interrupted("-t", 0.2, "-c", 3, "--drain", "25s", bad.url + "/never",
+                             ready=lambda: bad.requests["/never"] == 3 and time.monotonic() - began > 0.6)
+        assert result["requests"]["in_flight"] == 3, "their deadline is after 30 s, the drain after 25 s"
+        assert result["requests"]["oldest_in_flight_seconds"] < 20
+
+    def test_in_the_drain_of_a_number(self, bad):
+        result = interrupted("-n", 3, "-c", 3, bad.url + "/never", ready=lambda: bad.requests["/never"] == 3)
+        assert result["requests"]["in_flight"] == 3
+
     def test_in_the_warm_up(self, bad):
         result = interrupted("-n", 100, "--warmup", "60s", bad.url + "/ok", ready=lambda: bad.requests["/ok"])
         assert result["requests"]["started"] == 0 and result["warmup"]["started"] > 0
@@ -303,6 +314,34 @@ class TestInterrupt:
         out, _ = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "Complete requests:" in out and "interrupted" in out
+
+
+class TestUsage:
+    @pytest.mark.parametrize("option", ["--json", "--csv", "--html", "--hgrm", "--hlog", "-e", "-g"])
+    def test_a_report_that_cannot_be_written_is_named_before_the_load(self, bad, tmp_path, option):
+        out = text(option, tmp_path / "none/report", bad.url + "/ok", code=2)
+        assert out == f"httpdrive: HD050: {tmp_path}/none/report: No such file or directory\n"
+        assert not bad.requests
+
+    def test_reports_go_to_pipes_too(self, bad, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        process = subprocess.Popen([DRIVER, "-q", "-n", "5", "--json", tmp_path / "pipe", bad.url + "/ok"],
+                                   stdout=subprocess.DEVNULL)
+        assert json.loads((tmp_path / "pipe").read_text())["requests"]["ok"] == 5
+        assert process.wait(60) == 0
+
+    def test_options_without_effect_are_named(self, bad):
+        warnings = drive("-n", 1, "-P", "me:secret", "--tls-verify", "--spin", bad.url + "/ok")["warnings"]
+        for warning in ("-P has no effect without -X", "options about TLS have no effect on http://",
+                        "--spin has no effect without --rate"):
+            assert warning in warnings
+        assert not any("no effect" in warning for warning in drive("-n", 1, bad.url + "/ok")["warnings"])
+
+    def test_compare_refuses_reports_it_does_not_have(self, bad, tmp_path):
+        assert "HD005: compare has one report" in text("compare", "--csv", tmp_path / "x", f"A={bad.url}/ok",
+                                                       f"B={bad.url}/ok", code=2)
+        assert "HD050" in text("compare", "--json", tmp_path / "none/x", f"A={bad.url}/ok", f"B={bad.url}/ok", code=2)
+        assert not bad.requests
 
 
 class TestLimits:

@@ -201,3 +201,13 @@ def test_handshake_that_never_ends_times_out():
         result = drive("-n", 3, "-c", 3, "-s", "300ms", f"https://127.0.0.1:{listener.getsockname()[1]}/", code=None)
         assert failures(result) == {"timeout-connect": 3}
         assert result["latency_ns"]["response"]["min"] >= 299e6
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path):
+    (tmp_path / "text").write_text("no certificate")
+    for option in ("-E", "--tls-ca"):
+        out = text(option, tmp_path / "none", "https://127.0.0.1:1/", code=2)
+        assert f"HD030: {option} '{tmp_path}/none': No such file or directory" in out
+        assert f"HD030: {option} '{tmp_path}/text': " in text(option, tmp_path / "text", "https://127.0.0.1:1/", code=2)
+    assert "HD030: -Z 'NOPE': no cipher match" in text("-Z", "NOPE", "https://127.0.0.1:1/", code=2)
+    assert "HD030: -f 'SSL3': not known" in text("-f", "SSL3", "https://127.0.0.1:1/", code=2)

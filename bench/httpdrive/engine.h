@@ -110,6 +110,7 @@ struct run {
     nsec began;                    /* when the threads were let go */
     _Atomic nsec start;            /* of the measurement; NSEC_NEVER while warming up */
     _Atomic nsec stop;             /* no request begins after it */
+    _Atomic nsec give_up;          /* interrupted: no answer is waited for after it */
     _Atomic uint64_t left;         /* -n: requests not yet taken by a thread */
     _Atomic uint64_t warmed;       /* requests of the warm-up answered */
     atomic_uint workers_warmed;    /* threads all of whose connections were used */

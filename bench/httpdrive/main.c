@@ -12,9 +12,11 @@
 #include "stored.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ab tells about each tenth of the requests, but not of fewer than this many. */
@@ -89,22 +91,59 @@ static bool write_file(const struct result *r, const char *path,
     return fine;
 }
 
+/* A report and the file it goes to. */
+struct report_file {
+    const char *path; /* NULL: not wanted */
+    void (*report)(const struct result *, FILE *);
+};
+
+#define REPORT_FILES 7
+
+static void list_files(const struct options *o, struct report_file files[REPORT_FILES])
+{
+    const struct report_file all[REPORT_FILES] = {
+        {o->json, output_json},      {o->csv, output_csv},   {o->html, output_html},
+        {o->hgrm, output_hgrm},      {o->hlog, output_hlog}, {o->ab_csv, output_ab_csv},
+        {o->gnuplot, output_gnuplot}};
+
+    memcpy(files, all, sizeof(all));
+}
+
+/* Can the reports be written? Asked before a load that may take an hour, not after it. A pipe is
+ * left alone: its reader would take the close for the end of the report. */
+static bool check_files(const struct options *o)
+{
+    struct report_file files[REPORT_FILES];
+
+    list_files(o, files);
+    for (size_t i = 0; i < REPORT_FILES; i++) {
+        const char *path = files[i].path;
+        struct stat info;
+        int fd;
+        if (!path || on_stdout(path) || (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)))
+            continue;
+        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            fprintf(stderr, "httpdrive: HD050: %s: %s\n", path, strerror(errno));
+            return false;
+        }
+        close(fd);
+    }
+    return true;
+}
+
 /* All the reports that were asked for; the text is left out when another takes its place. */
 static bool write_reports(const struct result *r, const struct options *o)
 {
-    const struct {
-        const char *path;
-        void (*report)(const struct result *, FILE *);
-    } files[] = {{o->json, output_json},      {o->csv, output_csv},   {o->html, output_html},
-                 {o->hgrm, output_hgrm},      {o->hlog, output_hlog}, {o->ab_csv, output_ab_csv},
-                 {o->gnuplot, output_gnuplot}};
+    struct report_file files[REPORT_FILES];
     bool fine = true, taken = false;
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+    list_files(o, files);
+    for (size_t i = 0; i < REPORT_FILES; i++)
         taken = taken || on_stdout(files[i].path);
     if (!taken)
         (o->ab_html ? output_ab_html : o->ab ? output_ab : output_text)(r, stdout);
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+    for (size_t i = 0; i < REPORT_FILES; i++)
         fine = write_file(r, files[i].path, files[i].report) && fine;
     return fflush(stdout) == 0 && fine;
 }
@@ -153,7 +192,9 @@ static int run(const struct options *o)
         free(r);
         return fail(EXIT_USAGE, error);
     }
-    if (run_execute(r, &plan, watched ? &observer : NULL, error, sizeof(error))) {
+    if (!check_files(o)) {
+        code = EXIT_USAGE;
+    } else if (run_execute(r, &plan, watched ? &observer : NULL, error, sizeof(error))) {
         if (o->ab && watched)
             fprintf(stderr, "Finished %llu requests\n",
                     (unsigned long long)stats_completed(&r->stats));
@@ -194,7 +235,9 @@ static int compare(const struct options *o)
 
     if (!r)
         return fail(EXIT_USAGE, "HD001: out of memory");
-    if (!compare_execute(r, o, o->quiet ? NULL : stderr, error, sizeof(error))) {
+    if (!check_files(o)) {
+        code = EXIT_USAGE;
+    } else if (!compare_execute(r, o, o->quiet ? NULL : stderr, error, sizeof(error))) {
         code = fail(EXIT_USAGE, error);
     } else if (!write_comparison(r, o)) {
         code = EXIT_USAGE;

@@ -301,6 +301,19 @@ static bool short_options(struct parser *p, const char *letters)
     return true;
 }
 
+static bool check_compare(struct parser *p)
+{
+    const struct options *o = p->options;
+
+    if (o->operands.count < 2)
+        return complain(p, "compare needs two or more of NAME=URL or NAME=FILES");
+    if (o->csv || o->html || o->hgrm || o->hlog || o->ab_csv || o->gnuplot || o->ab_html || o->ab)
+        return complain(p, "compare has one report: its text, or --json");
+    if (o->urls_file)
+        return complain(p, "compare cannot be combined with --urls");
+    return true;
+}
+
 /* Which and how many operands a command wants. */
 static bool check_operands(struct parser *p)
 {
@@ -317,9 +330,7 @@ static bool check_operands(struct parser *p)
         o->url = n ? o->operands.items[0] : NULL;
         return true;
     case COMMAND_COMPARE:
-        if (n < 2)
-            return complain(p, "compare needs two or more of NAME=URL or NAME=FILES");
-        return o->urls_file ? complain(p, "compare cannot be combined with --urls") : true;
+        return check_compare(p);
     case COMMAND_MERGE:
         return n ? true : complain(p, "merge needs the JSON files of the parts");
     }

@@ -103,6 +103,25 @@ static void warn_of_size(struct result *r)
              o->warmup_time || o->warmup_auto || o->warmup_requests ? "" : " (try --warmup)");
 }
 
+/* Options that did nothing: who gave them expects something of them. */
+static void warn_of_options(struct result *r)
+{
+    const struct plan *p = r->plan;
+    const struct options *o = &p->options;
+    bool about_tls = o->tls_protocol || o->tls_ciphers || o->tls_certificate || o->tls_ca ||
+                     o->tls_name || o->tls_verify || o->tls_resume;
+
+    if (o->proxy_auth && !o->proxy)
+        warn(r, "-P has no effect without -X");
+    if (about_tls && !p->url.tls)
+        warn(r, "options about TLS have no effect on http://");
+    if (o->spin && p->rate == 0)
+        warn(r, "--spin has no effect without --rate");
+#ifndef __OPTIMIZE__
+    warn(r, "this httpdrive was built without optimization");
+#endif
+}
+
 /* What went wrong, worst first. */
 static void warn_of_trouble(struct result *r)
 {
@@ -156,6 +175,7 @@ void result_conclude(struct result *r)
     judge_steadiness(r);
     warn_of_trouble(r);
     warn_of_size(r);
+    warn_of_options(r);
 }
 
 void result_free(struct result *r)

@@ -25,6 +25,8 @@
 #define SPARE_DESCRIPTORS 32
 /* When nothing has ever connected, this long is tried. */
 #define PATIENCE (3 * NSEC_PER_SEC)
+/* Who interrupts a run wants its report, not the answers that --drain would wait for. */
+#define INTERRUPTED_DRAIN NSEC_PER_SEC
 /* Nobody waits longer than a day, in seconds. */
 #define DISTANT_START 86400
 
@@ -101,12 +103,11 @@ static nsec planned_start(const struct options *o, nsec began)
 /* Ends the run early. The threads see the time when they wake, and drain as after -t. */
 static void stop_workers(struct watch *w, const char *reason)
 {
-    if (w->ended)
-        return;
-    w->ended = true;
-    if (reason)
+    if (!w->ended) {
+        w->ended = true;
         snprintf(w->result->ended_by, sizeof(w->result->ended_by), "%s", reason);
-    atomic_store(&w->run.stop, clock_now());
+        atomic_store(&w->run.stop, clock_now());
+    }
     for (unsigned i = 0; i < w->run.worker_count; i++)
         eventfd_write(w->run.workers[i].wake_fd, 1);
 }
@@ -191,6 +192,7 @@ static void read_signal(struct watch *w)
     if (w->result->interrupted)
         _exit(EXIT_INTERRUPTED); /* asked twice */
     w->result->interrupted = true;
+    atomic_store(&w->run.give_up, clock_now() + INTERRUPTED_DRAIN);
     stop_workers(w, "interrupted");
 }
 
@@ -409,7 +411,7 @@ static bool release_workers(struct watch *w, char *error, size_t size)
     run->began = clock_now();
     run->last_answer = run->began;
     run->start = planned_start(&run->plan->options, run->began);
-    run->stop = NSEC_NEVER;
+    run->stop = run->give_up = NSEC_NEVER;
     run->left = run->plan->requests;
     w->started = run->start == run->began; /* the samples are those just taken */
     w->next_tick = run->began + NSEC_PER_SEC;

@@ -103,9 +103,12 @@ static bool set_protocol(SSL_CTX *context, const char *name)
 static bool refuse(char *error, size_t size, const char *what, const char *value)
 {
     unsigned long code = ERR_get_error();
+    const char *reason = code ? ERR_reason_error_string(code) : NULL;
 
-    snprintf(error, size, "HD030: %s '%s': %s", what, value,
-             code ? ERR_reason_error_string(code) : "not known");
+    /* OpenSSL has no words for errors of the system. */
+    if (ERR_SYSTEM_ERROR(code))
+        reason = strerror(ERR_GET_REASON(code));
+    snprintf(error, size, "HD030: %s '%s': %s", what, value, reason ? reason : "not known");
     return false;
 }
 

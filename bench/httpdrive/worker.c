@@ -293,7 +293,9 @@ static void advance_phase(struct worker *w)
         if (sent || w->now >= w->stop)
             enter_drain(w);
     }
-    w->drained = w->stop == NSEC_NEVER ? NSEC_NEVER : w->stop + w->plan->options.drain;
+    w->drained = atomic_load_explicit(&w->run->give_up, memory_order_relaxed);
+    if (w->stop != NSEC_NEVER)
+        w->drained = earlier(w->drained, w->stop + w->plan->options.drain);
 }
 
 /* When the loop has something to do even without an event. */
