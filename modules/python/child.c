@@ -170,7 +170,7 @@ static apr_status_t end_child(void *unused)
 /* Once in a child. The calling thread becomes Python's main thread. */
 static void start(void)
 {
-    child.main = pp_interp_start(child.server, child_pool);
+    child.main = pp_interp_start(child.server, child_pool, child.threaded);
     if (!child.main) {
         ap_log_error(APLOG_MARK, APLOG_CRIT, 0, child.server,
                      "PP100: Python does not run in this child; its requests are answered by 500");

@@ -216,7 +216,7 @@ static int initialize(server_rec *s, apr_pool_t *p)
     return status_failed(s, status, "Python could not be started") ? -1 : 0;
 }
 
-pp_interp *pp_interp_start(server_rec *s, apr_pool_t *p)
+pp_interp *pp_interp_start(server_rec *s, apr_pool_t *p, int threaded)
 {
     pp_interp *interp = calloc(1, sizeof(*interp));
     PyObject *datetime;
@@ -226,6 +226,8 @@ pp_interp *pp_interp_start(server_rec *s, apr_pool_t *p)
         return NULL;
     interp->index = take_index();
     interp->main = interp;
+    if (threaded)
+        interp->turnstile = pp_turnstile_make(); /* without one there is service, but slower */
     /* On 3.13 `datetime` corrupts memory in two interpreters unless it was in this one first. */
     datetime = PyImport_ImportModule("datetime");
     if (!datetime)
@@ -308,6 +310,8 @@ pp_interp *pp_interp_make(server_rec *s, const char *application, int own_gil)
     }
     interp->own_gil = own_gil;
     interp->main = main;
+    if (main->turnstile)
+        interp->turnstile = own_gil ? pp_turnstile_make() : main->turnstile;
     /* CPython does not survive running out of memory in here. */
     pp_memory_exempt(1);
     pp_enter(from);

@@ -6,6 +6,7 @@
 #include <httpd.h>
 
 #include "modules/python/compat.h"
+#include "modules/python/turnstile.h"
 
 struct pp_script;
 
@@ -16,6 +17,7 @@ typedef struct pp_interp {
     int own_gil;               /* whether it has a GIL of its own */
     struct pp_interp *main;    /* the main interpreter of the child */
     PyInterpreterState *state; /* Python's */
+    pp_turnstile *turnstile;   /* of its GIL; NULL: nobody waits for it in turn */
     PyObject *apache;          /* the module `_apache` */
     PyObject *resolve;         /* mod_python._loader.resolve */
     PyObject *fresh;           /* mod_python._loader.fresh */
@@ -26,8 +28,9 @@ typedef struct pp_interp {
 } pp_interp;
 
 /* Initialises Python in this process and makes its main interpreter. Call once, from the thread
- * that will be Python's main thread; returns with the GIL released. NULL: the log says why. */
-pp_interp *pp_interp_start(server_rec *s, apr_pool_t *pool);
+ * that will be Python's main thread; returns with the GIL released. `threaded`: whether several
+ * threads serve requests. NULL: the log says why. */
+pp_interp *pp_interp_start(server_rec *s, apr_pool_t *pool, int threaded);
 
 /* Makes a sub-interpreter, called without any GIL; returns without it. NULL: the log says why. */
 pp_interp *pp_interp_make(server_rec *s, const char *application, int own_gil);

@@ -21,7 +21,8 @@ mod_pypool_la_SOURCES = %D%/mod_pypool.c \
   %D%/server.c %D%/server.h %D%/connection.c %D%/finfo.c %D%/hlist.c \
   %D%/state.c %D%/state.h \
   %D%/table.c %D%/table.h %D%/table_change.c \
-  %D%/text.c %D%/text.h
+  %D%/text.c %D%/text.h \
+  %D%/turnstile.c %D%/turnstile.h
 mod_pypool_la_CPPFLAGS = $(AM_CPPFLAGS) $(HTTPD_CFLAGS) $(APR_CFLAGS) $(PYTHON_CFLAGS) \
   -DPP_PYTHON='"$(PYTHON)"'
 mod_pypool_la_CFLAGS = $(AM_CFLAGS) $(MODULE_CFLAGS)

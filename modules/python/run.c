@@ -368,7 +368,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
         return fail(f, "PP014", "no memory for a thread state");
     describe_call(call, interp, group, handlers, conf, r);
     pp_thread_begin(state);
-    pp_enter(state);
+    pp_enter_in_turn(state);
     pp_memory_begin();
     pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
     req = pp_request_new(call);
@@ -379,7 +379,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
         pp_limits_end(state);
         status = exception(state, group, call, 1, f);
     }
-    pp_leave(state);
+    pp_leave_in_turn(state);
     /* A slow client holds this thread, but no interpreter's lock. */
     if (status != PP_RUN_AGAIN)
         status = pass_on(call, status, f);

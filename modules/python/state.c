@@ -166,6 +166,30 @@ void pp_leave(pp_thread *state)
     inside--;
 }
 
+void pp_enter_in_turn(pp_thread *state)
+{
+    pp_turnstile *turnstile = state->interp->turnstile;
+
+    if (!turnstile) {
+        pp_enter(state);
+        return;
+    }
+    inside++;
+    pp_turnstile_enter(turnstile, state->python);
+}
+
+void pp_leave_in_turn(pp_thread *state)
+{
+    pp_turnstile *turnstile = state->interp->turnstile;
+
+    if (!turnstile) {
+        pp_leave(state);
+        return;
+    }
+    pp_turnstile_leave(turnstile);
+    inside--;
+}
+
 /* Async-signal-safe: reads one variable of this thread. */
 int pp_thread_inside(void)
 {

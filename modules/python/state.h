@@ -42,6 +42,9 @@ int pp_thread_calling(void);
 /* The visible pair: takes the GIL of the state's interpreter, gives it back. */
 void pp_enter(pp_thread *state);
 void pp_leave(pp_thread *state);
+/* The pair of a request, which waits its turn where several threads serve requests. */
+void pp_enter_in_turn(pp_thread *state);
+void pp_leave_in_turn(pp_thread *state);
 
 /* Whether the calling thread is between a pp_enter and its pp_leave. For a signal handler too. */
 int pp_thread_inside(void);
