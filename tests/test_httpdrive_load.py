@@ -316,7 +316,64 @@ class TestInterrupt:
         assert "Complete requests:" in out and "interrupted" in out
 
 
+class TestUnreached:
+    """Requests that did not get through, and why."""
+
+    def test_a_server_that_does_not_read(self, tmp_path):
+        (tmp_path / "body").write_bytes(b"x" * 20_000_000)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            result = drive("-n", 3, "-c", 3, "-s", 0.4, "-p", tmp_path / "body",
+                           f"http://127.0.0.1:{silent.getsockname()[1]}/", code=1)
+        assert failures(result) == {"timeout-send": 3}
+        assert result["latency_ns"]["response"]["min"] >= 0.4e9
+
+    def test_a_full_listen_queue(self):
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+            result = drive("-n", 12, "-c", 12, "-s", 0.5, f"http://127.0.0.1:{full.getsockname()[1]}/", code=1)
+        outcomes = failures(result)
+        assert set(outcomes) == {"timeout-connect", "timeout-answer"} and sum(outcomes.values()) == 12
+        assert outcomes["timeout-connect"] >= 9
+
+    def test_an_address_of_another_machine_as_source(self, bad):
+        result = drive("-n", 3, "-B", "192.0.2.7", bad.url + "/ok", code=3)
+        assert failures(result) == {"connect-failed": 3}
+        assert [error["errno"] for error in result["errors"]] == ["EADDRNOTAVAIL"]
+
+    @pytest.mark.skipif(subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0,
+                        reason="no network namespace can be made")
+    def test_no_way_to_the_server(self):
+        done = subprocess.run(["unshare", "-n", DRIVER, "-q", "--json", "-", "-n", "3", "http://127.0.0.1:80/"],
+                              capture_output=True, text=True, timeout=60)
+        result = json.loads(done.stdout)
+        check_laws(result)
+        assert done.returncode == 3 and failures(result) == {"unreachable": 3}
+        assert "HD051: nothing could connect to 127.0.0.1 port 80: Network is unreachable" in done.stderr
+
+
+URL = "http://127.0.0.1:1/"
+FAULTS = [(["--unix", "/" + "x" * 200, URL], "HD011: the path of the UNIX socket is too long"),
+          (["-X", "proxy:none", URL], "HD012: proxy 'proxy:none': 'none' is no port"),
+          (["ftp://127.0.0.1/"], "HD013: URL 'ftp://127.0.0.1/': only http:// and https:// are known"),
+          (["--expect", "200,nine", URL], "HD017: --expect: 'nine'"),
+          (["--verify", "NONE", URL], "HD018: --verify NONE: No such file or directory"),
+          (["-p", "NONE", URL], "HD019: body NONE: No such file or directory"),
+          (["-u", "/", URL], "HD019: body /: Is a directory"),
+          (["--server-pid", "NONE", URL], "HD040: --server-pid NONE: No such file or directory"),
+          (["merge", "NONE"], "HD060: NONE: No such file or directory"),
+          (["compare", "A=" + URL, "B"], "HD070: 'B' is not NAME=URL or NAME=FILES"),
+          (["compare", "A=" + URL, "B=x.json"], "HD070: either all sides are URLs or none is"),
+          (["-n", "0", URL], "HD005: -n: '0' is not a count"), (["-n"], "HD005: -n needs N"),
+          (["--rate", "nan", URL], "HD005: --rate: 'nan' is not a number above 0"),
+          (["--nonsense", URL], "HD005: --nonsense is not an option"), (["--poisson", URL], "HD005: --poisson needs --rate"),
+          (["-i", "-p", "x", URL], "HD005: -i cannot be combined"), ([URL, URL], "HD005: one URL is enough")]
+
+
 class TestUsage:
+    @pytest.mark.parametrize("arguments,message", FAULTS, ids=[message[:5] + "-" + words[0] for words, message in FAULTS])
+    def test_a_fault_is_one_line_with_its_tag(self, tmp_path, arguments, message):
+        out = text(*arguments, code=2, cwd=tmp_path)
+        assert out.startswith("httpdrive: " + message) and out.count("\n") == 1
+
     @pytest.mark.parametrize("option", ["--json", "--csv", "--html", "--hgrm", "--hlog", "-e", "-g"])
     def test_a_report_that_cannot_be_written_is_named_before_the_load(self, bad, tmp_path, option):
         out = text(option, tmp_path / "none/report", bad.url + "/ok", code=2)

@@ -7,6 +7,8 @@
 #include "output.h"
 
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #define NAME_WIDTH 24
 
@@ -259,6 +261,21 @@ static void print_targets(const struct result *r, FILE *out)
     }
 }
 
+/* The machine that drove; of a merged result there are several. */
+static void print_machine(const struct result *r, FILE *out)
+{
+    struct utsname u;
+
+    if (r->machine_idle < 0)
+        return;
+    fputs("Machine: ", out);
+    if (r->part_count == 0 && uname(&u) == 0)
+        fprintf(out, "%ld CPUs, %s %s, ", sysconf(_SC_NPROCESSORS_ONLN), u.sysname, u.release);
+    fprintf(out, "idle %.0f %%, stolen %.0f %%%s\n", r->machine_idle * 100,
+            r->machine_steal * 100,
+            r->plan->local ? " (driver and server share its processors)" : "");
+}
+
 /* Whether the driver, the machine or the server was busy. */
 static void print_health(const struct result *r, FILE *out)
 {
@@ -271,10 +288,7 @@ static void print_health(const struct result *r, FILE *out)
     if (r->delay >= 0)
         fprintf(out, ", waited for a CPU %.1f %%", r->delay * 100);
     fprintf(out, "%s\n", r->client_bound ? "  CLIENT-BOUND" : "");
-    if (r->machine_idle >= 0)
-        fprintf(out, "Machine: idle %.0f %%, stolen %.0f %%%s\n", r->machine_idle * 100,
-                r->machine_steal * 100,
-                r->plan->local ? " (driver and server share its processors)" : "");
+    print_machine(r, out);
     if (r->have_tree && r->tree_after.known)
         fprintf(out, "Server: %.2f us CPU/request, %u processes, %.1f MiB (PSS)\n",
                 r->tree_cpu_us_per_request, r->tree_after.processes,
