@@ -362,7 +362,7 @@ FAULTS = [(["--unix", "/" + "x" * 200, URL], "HD011: the path of the UNIX socket
           (["merge", "NONE"], "HD060: NONE: No such file or directory"),
           (["compare", "A=" + URL, "B"], "HD070: 'B' is not NAME=URL or NAME=FILES"),
           (["compare", "A=" + URL, "B=x.json"], "HD070: either all sides are URLs or none is"),
-          (["-n", "0", URL], "HD005: -n: '0' is not a count"), (["-n"], "HD005: -n needs N"),
+          (["-n", "0", URL], "HD005: -n: '0' is not a count"),
           (["--rate", "nan", URL], "HD005: --rate: 'nan' is not a number above 0"),
           (["--nonsense", URL], "HD005: --nonsense is not an option"), (["--poisson", URL], "HD005: --poisson needs --rate"),
           (["-i", "-p", "x", URL], "HD005: -i cannot be combined"), ([URL, URL], "HD005: one URL is enough")]

@@ -271,8 +271,7 @@ static void print_machine(const struct result *r, FILE *out)
     fputs("Machine: ", out);
     if (r->part_count == 0 && uname(&u) == 0)
         fprintf(out, "%ld CPUs, %s %s, ", sysconf(_SC_NPROCESSORS_ONLN), u.sysname, u.release);
-    fprintf(out, "idle %.0f %%, stolen %.0f %%%s\n", r->machine_idle * 100,
-            r->machine_steal * 100,
+    fprintf(out, "idle %.0f %%, stolen %.0f %%%s\n", r->machine_idle * 100, r->machine_steal * 100,
             r->plan->local ? " (driver and server share its processors)" : "");
 }
 
