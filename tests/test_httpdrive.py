@@ -33,6 +33,7 @@ def check_laws(result):
     requests, outcomes = result["requests"], result["outcomes"]
     assert requests["started"] == sum(outcomes.values()) + requests["in_flight"]
     assert requests["conserved"] is True
+    assert result["wall_seconds"] >= result["seconds"] >= 0 and result["requests_per_second"] >= 0
     assert requests["ok"] == outcomes["ok"]
     assert requests["failed"] == sum(outcomes.values()) - outcomes["ok"]
     answered = sum(outcomes[name] for name in ("ok", "status", "length-mismatch", "body-mismatch"))

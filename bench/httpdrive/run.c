@@ -276,6 +276,9 @@ static void report_times(struct result *r, const struct run *run, nsec ended)
     /* With -n the time ends with the last answer, not when the last thread had been joined. */
     if (all_sent && last <= stop)
         stop = last > start ? last : ended;
+    /* Ended in the warm-up: of the measurement there was nothing. */
+    if (stop < start)
+        stop = start;
     if (stop > ended)
         stop = ended;
     r->seconds = (double)(stop - start) / 1e9;
