@@ -211,3 +211,9 @@ def test_files_that_cannot_be_used_are_named(tmp_path):
         assert f"HD030: {option} '{tmp_path}/text': " in text(option, tmp_path / "text", "https://127.0.0.1:1/", code=2)
     assert "HD030: -Z 'NOPE': no cipher match" in text("-Z", "NOPE", "https://127.0.0.1:1/", code=2)
     assert "HD030: -f 'SSL3': not known" in text("-f", "SSL3", "https://127.0.0.1:1/", code=2)
+
+
+def test_tls_waits_in_epoll_even_for_one_answer(secure):
+    result = drive("-n", 60, secure.url + "/dribble")
+    assert failures(result) == {} and result["connections"]["opened"] == 1
+    assert result["client"]["waits_per_request"] >= 1

@@ -61,10 +61,9 @@ int transport_connect(const struct plan *p, const struct address *to, const stru
 bool transport_may_wait(int fd, nsec longest)
 {
     struct timeval time = {longest / NSEC_PER_SEC, longest % NSEC_PER_SEC / NSEC_PER_USEC};
-    int flags = fcntl(fd, F_GETFL);
 
-    return flags >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)) == 0 &&
-           fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
+    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)) == 0 &&
+           fcntl(fd, F_SETFL, 0) == 0;
 }
 
 /* Called by OpenSSL for each ticket of the server. The newest one is kept: TLS 1.3 tickets are
