@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """LuaScope once: no use sees what another left, though all run in one VM here."""
+import os
 import re
+from pathlib import Path
 
 import pytest
 
 from harness.client import fetch
 from harness.httpd import Sizes
+
+FOREIGN = Path(os.environ.get("INTERPOOL_STAGE", "stage")).parent / "tests/common/.libs/foreign.so"
 
 # What a script can see, as text: every table within reach, with the metatables, and the state that functions hide.
 FINGERPRINT = r"""
@@ -92,6 +96,59 @@ COSTLY = {
     "finalizer": "kept = setmetatable({}, {__gc = function() string.upper = nil; x = 1 end})",
     "string_metatable_replaced": "debug.setmetatable('', {})",
 }
+
+# What a use puts in the globals so that the next may have the same table, emptied; and what asks for another.
+EMPTIED = {
+    "nothing": "",
+    "one": "x = 1",
+    "several": "x = 1; _G.y = {}; _ENV.z = print; function f() end",
+    "set_and_taken_back": "x = 1; x = nil; x = 2; y = 1; y = nil",
+    "keys_of_all_kinds": "_G[1] = 1; _G[-1] = 1; _G[1.5] = 1; _G[{}] = 1; _G[true] = 1; _G[print] = 1; _G[r] = 1",
+    "a_list": "for i = 1, 10 do _G[i] = i end",
+    "through_a_library": "table.insert(_G, 'x'); os.time(setmetatable({year = 2000, month = 1, day = 40}, {__newindex = _G}))",
+    "through_load": "load('x = 1')(); load('y = 1', 'y', 't', _G)()",
+    "handle_replaced": "handle = print",
+    "handle_removed": "handle = nil",
+    "handle_removed_and_another": "handle = nil; x = 1",
+    "a_coroutine_that_waits": "co = coroutine.wrap(function() x = 1 coroutine.yield() x = 2 end) co()",
+    "a_pending_close": "co = coroutine.wrap(function() local v <close> = setmetatable({}, {__close = function() x = 3 end}) "
+                       "coroutine.yield() end) co()",
+    "another_environment": "local g = _ENV; _ENV = {x = 1}; y = g",
+    "an_error": "x = 1; error('left by an error')",
+    "an_error_in_a_coroutine": "x = 1; coroutine.wrap(function() y = 1; error('left by an error') end)()",
+}
+REPLACED = {
+    "many": "for i = 1, 17 do _G['x' .. i] = i end",
+    "many_in_turn": "for i = 1, 99 do _G['x' .. i] = i; _G['x' .. i] = nil end",
+    "raw": "rawset(_G, 'x', 1)",
+    "a_look_past_metatables": "next(_G)",
+    "walked": "for _ in pairs(_G) do end",
+    "a_standard_name": "print = nil",
+    "a_metatable": "setmetatable(_G, {__index = function() return 1 end, __newindex = function() end})",
+    "a_metatable_and_none": "setmetatable(setmetatable(_G, {}), nil)",
+    "a_library_with_old_code": "string.f = coroutine.wrap(function() while true do x = 1 coroutine.yield() end end) rawlen(_G)",
+}
+# The table's address and what a new use finds there: by name, and then by walking.
+LOOK = r"""
+local found = string.format("%p", _G)
+local names = {"handle", "x", "y", "z", "f", "co", 1, -1, 1.5, true, "x1", "x17", 17}
+for i = 1, #names do
+    if _G[names[i]] ~= nil then found = found .. " " .. tostring(names[i]) end
+end
+function handle(r)
+    if print == nil or _G._G ~= _G or _ENV ~= _G or package.loaded._G ~= _G or load("return _ENV")() ~= _G then
+        found = found .. " broken"
+    end
+    if r.args == "walk" then
+        for k in pairs(_G) do
+            if type(_G[k]) ~= "table" and type(k) ~= "string" or #tostring(k) < 3 and k ~= "_G" and k ~= "os" and k ~= "io" then
+                found = found .. " " .. tostring(k)
+            end
+        end
+    end
+    r:puts(found)
+end
+"""
 
 
 class TestOneVm:
@@ -181,6 +238,100 @@ class TestOneVm:
     def test_a_kept_request_and_its_tables_are_gone(self, server):
         self.run(server, "kept = r; headers = r.headers_in; string.kept = r")
         assert self.run(server, "r:puts(tostring(kept), tostring(headers), tostring(string.kept))").text == "nilnilnil"
+
+    def look(self, server, walk=False):
+        """Where the globals of a use are; asserts that there is nothing of another's."""
+        script = server.docroot / "look.lua"
+        if not script.exists():
+            script.write_text(LOOK)
+        answer = fetch(server.port, "/look.lua" + ("?walk" if walk else ""))
+        assert answer.status == 200 and re.fullmatch("0x[0-9a-f]+", answer.text), answer.text
+        return answer.text
+
+    @pytest.mark.parametrize("deed", EMPTIED)
+    def test_the_globals_are_emptied(self, server, deed):
+        place = self.look(server)
+        for _ in range(3):
+            self.run(server, EMPTIED[deed], log="LP001" if "error" in deed else None)
+            assert self.look(server) == place
+        self.run(server, EMPTIED[deed], log="LP001" if "error" in deed else None)
+        assert self.look(server, walk=True) == place
+
+    @pytest.mark.parametrize("deed", REPLACED)
+    def test_the_globals_are_replaced(self, server, deed):
+        for _ in range(3):
+            before = self.look(server)
+            assert self.run(server, REPLACED[deed]).status == 200
+            assert self.look(server) != before
+        self.run(server, REPLACED[deed])
+        self.look(server, walk=True)
+
+    def test_an_error_of_the_chunk_leaves_nothing(self, server):
+        (server.docroot / "chunk.lua").write_text("x = 1\nfunction handle() end\nerror('left by the chunk')\n")
+        place = self.look(server)
+        for _ in range(3):
+            with server.expect_log("LP001: .*left by the chunk"):
+                assert fetch(server.port, "/chunk.lua").status == 500
+            assert self.look(server) == place
+
+    def test_no_function_of_another_script_is_called(self, server):
+        (server.docroot / "none.lua").write_text("x = 1\n")
+        for _ in range(3):
+            self.look(server)
+            with server.expect_log("LP003"):
+                assert fetch(server.port, "/none.lua").status == 500
+
+    @pytest.mark.parametrize("script, text", [
+        # the chunk's and its functions' one upvalue is changed by a script, and set for the next use
+        ("local g = _ENV\n_ENV = setmetatable({}, {__index = g})\nn = (n or 0) + 1\nlocal mine = n\n"
+         "function g.handle(r) r:puts(mine, tostring(g.n)) end", "1nil"),
+        ("n = (n or 0) + 1\nfunction handle(r) r:puts(n, tostring(old)) old = n _ENV = {n = 7} end", "1nil"),
+        # the function comes from elsewhere, or is not what the chunk defined
+        ("setmetatable(_G, {__index = {handle = function(r) r:puts('there') end}})", "there"),
+        ("local n = 0\nfunction handle(r) n = n + 1 r:puts(n, tostring(x)) x = 1 handle = function() end end", "1nil"),
+        ("x = (x or 0) + 1\nhandle = function(r) r:puts(x, tostring(y)) y = 1 handle = nil end", "1nil"),
+        ("handle = coroutine.wrap(function(r) n = (n or 0) + 1 r:puts(n) coroutine.yield() end)", "1"),
+        # the chunk runs a second time, as a module, in the same use
+        ("runs = (runs or 0) + 1\nfunction handle(r) if runs == 1 then require 'same' end r:puts(runs) end", "2"),
+        ("runs = (runs or 0) + 1\nfunction handle(r) if runs == 1 then dofile(r.filename) end r:puts(runs) end", "2"),
+        # old code is out of reach
+        ("local old = string.old\nstring.old = function() leaked = true end\n"
+         "function handle(r) if old then old() end r:puts(tostring(old), tostring(leaked)) end", "nilnil"),
+        ("local m = getmetatable('')\nlocal old = m.__call\nm.__call = function() leaked = true end\n"
+         "function handle(r) if old then old() end r:puts(tostring(old), tostring(leaked)) end", "nilnil"),
+    ])
+    def test_uses_of_one_script_are_alike(self, server, script, text):
+        (server.docroot / "same.lua").write_text(script)
+        assert [fetch(server.port, "/same.lua").text for _ in range(4)] == [text] * 4
+        for _ in range(3):
+            self.look(server)
+            assert fetch(server.port, "/same.lua").text == text
+
+    def test_collecting_garbage_between_uses(self, server):
+        """So much is left behind that the VM is swept after each of them."""
+        for deed in ("x = {} for i = 1, 1e4 do x[i] = {} end handle = x", "for i = 1, 1e5 do _G[i] = i end", "x = ('x'):rep(1e6)"):
+            for _ in range(3):
+                assert self.run(server, deed).status == 200
+                self.look(server)
+        self.look(server, walk=True)
+
+
+class TestForeignCode:
+    """A C library that calls an old use's function, which must not reach the globals of the present one."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=2, prefork=1)
+    CONF = f'LuaPoolMax 1\nLuaPackageCPath "{FOREIGN.parent}/?.so"\n'
+
+    @pytest.mark.parametrize("load", ["require 'foreign'", f"package.loadlib('{FOREIGN}', 'luaopen_foreign')()",
+                                      "package.searchers[3]('foreign')()"])
+    def test_old_code_sees_its_own_globals(self, server, load):
+        (server.docroot / "old.lua").write_text(
+            f"foreign = {load}\nlocal found = tostring(leaked)\nlocal called = foreign.call()\n"
+            "function handle(r) foreign.call() r:puts(tostring(called), found, tostring(leaked))\n"
+            "foreign.keep(function() leaked = true end) end\n")
+        assert fetch(server.port, "/old.lua").text.endswith("nilnil")
+        assert [fetch(server.port, "/old.lua").text for _ in range(3)] == ["truenilnil"] * 3
 
 
 class TestLooksLikePlainLua:

@@ -253,6 +253,13 @@ static int opens_file(lua_State *L)
     return results;
 }
 
+/* package.loadlib */
+static int loads_library(lua_State *L)
+{
+    lp_vm_of(L)->foreign = 1;
+    return lp_guard_pass(L);
+}
+
 /* The functions of debug that reach what is not the script's own. */
 static int reaches_deep(lua_State *L)
 {
@@ -316,6 +323,7 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"_G", "dofile", guarded_dofile},
                                   {"os", "exit", refused_exit},
                                   {"os", "setlocale", guarded_setlocale},
+                                  {"package", "loadlib", loads_library},
                                   {"table", "insert", guarded_insert},
                                   {"table", "remove", guarded_remove},
                                   {"table", "move", guarded_move},

@@ -26,16 +26,13 @@ static const char locked_key;
 #define NUMBER     1
 #define METATABLES 32
 
-/* Every write to a library's facade passes here. The globals need no mark: they are new each time.
- */
+/* Every first write to a library's facade passes here. */
 static void mark_facade(lua_State *L, lua_Integer number)
 {
     lp_vm *vm = lp_vm_of(L);
 
-    if (number != LP_FACADE_GLOBALS) {
-        vm->marks |= LP_MARK_FACADES;
-        vm->dirty |= 1u << number;
-    }
+    vm->marks |= LP_MARK_FACADES;
+    vm->dirty |= 1u << number;
 }
 
 /* [-0, +1|+0, -] Pushes the metatable of the facade at `index`; 0 when it is none. */
@@ -80,7 +77,11 @@ void lp_facade_settle(lua_State *L, int index)
     }
     luaL_checkstack(L, 8, NULL);
     lua_rawgeti(L, -1, NUMBER); /* metatable, number */
-    mark_facade(L, lua_tointeger(L, -1));
+    if (lua_tointeger(L, -1) == LP_FACADE_GLOBALS) {
+        lp_vm_of(L)->written = LP_WRITTEN_MOST + 1;
+    } else {
+        mark_facade(L, lua_tointeger(L, -1));
+    }
     lua_rawgetp(L, -2, &locked_key); /* metatable, number, locked */
     copy_pairs(L, lua_gettop(L), index);
     lua_pushnil(L);
@@ -88,19 +89,43 @@ void lp_facade_settle(lua_State *L, int index)
     lua_pop(L, 3);
 }
 
-/* __newindex(facade, key, value); upvalues: the locked table, the facade's number. A key that the
- * locked table has can't be shadowed: assigning nil to it later would make the old value show. */
-static int facade_newindex(lua_State *L)
+/* [-0, +0, v] Begins a __newindex(facade, key, value) whose first upvalue is the locked table: says
+ * whether that has the key. Such a key can't be shadowed, since assigning nil to it later would
+ * make the old value show. */
+static int is_locked(lua_State *L)
 {
-    luaL_checktype(L, 1, LUA_TTABLE); /* a message handler can find and call this function */
+    int locked;
+
+    luaL_checktype(L, 1, LUA_TTABLE); /* a message handler can find and call these functions */
     lua_settop(L, 3);
     lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+    locked = lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL;
+    lua_settop(L, 3);
+    return locked;
+}
+
+/* __newindex of a library's facade; the second upvalue is its number. */
+static int facade_newindex(lua_State *L)
+{
+    if (is_locked(L)) {
         lp_facade_settle(L, 1);
     } else {
         mark_facade(L, lua_tointeger(L, lua_upvalueindex(2)));
     }
-    lua_pop(L, 1);
+    lua_rawset(L, 1);
+    return 0;
+}
+
+/* __newindex of the globals. */
+static int globals_newindex(lua_State *L)
+{
+    lp_vm *vm = lp_vm_of(L);
+
+    if (is_locked(L)) {
+        lp_facade_settle(L, 1);
+    } else if (vm->written <= LP_WRITTEN_MOST) {
+        vm->written++;
+    }
     lua_rawset(L, 1);
     return 0;
 }
@@ -131,7 +156,7 @@ static void make_metatable(lua_State *L, lp_facade number)
     lua_rawsetp(L, -2, &locked_key);
     lua_pushvalue(L, -2);
     lua_pushinteger(L, number);
-    lua_pushcclosure(L, facade_newindex, 2);
+    lua_pushcclosure(L, number == LP_FACADE_GLOBALS ? globals_newindex : facade_newindex, 2);
     lua_setfield(L, -2, "__newindex");
     lua_pushvalue(L, -2);
     lua_pushcclosure(L, facade_len, 1);
@@ -170,20 +195,18 @@ static void set_locked(lua_State *L, lp_facade number, const char *name)
 }
 
 /* [-0, +0, m] The facade on top becomes what the searchers for C libraries take for `package`: they
- * read package.cpath from their first upvalue. */
+ * read package.cpath from their first upvalue, and are themselves the first upvalue of a guard. */
 static void attach_searchers(lua_State *L)
 {
     int facade = lua_gettop(L);
 
     lp_facade_push_locked(L, LP_FACADE_SEARCHERS);
     for (int i = 3; i <= 4; i++) {
-        if (lua_rawgeti(L, -1, i) == LUA_TFUNCTION) {
-            lua_pushvalue(L, facade);
-            if (!lua_setupvalue(L, -2, 1)) {
-                lua_pop(L, 1);
-            }
-        }
-        lua_pop(L, 1);
+        lua_rawgeti(L, -1, i);
+        lua_getupvalue(L, -1, 1);
+        lua_pushvalue(L, facade);
+        lua_setupvalue(L, -2, 1);
+        lua_pop(L, 2);
     }
     lua_settop(L, facade);
 }

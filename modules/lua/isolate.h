@@ -6,7 +6,7 @@
  * ("settles" it) where the difference would show: a key that the locked table has, rawget, next,
  * setmetatable and the like. All of these pass through C functions, so a use that wrote to a facade
  * is known without looking for it; its facades are then replaced. The table of globals is a facade
- * too, and new for each use. */
+ * too, which the next use gets only when it is as good as new. */
 #ifndef INTERPOOL_LUA_ISOLATE_H
 #define INTERPOOL_LUA_ISOLATE_H
 
@@ -19,7 +19,7 @@ typedef enum {
     LP_FACADE_SEARCHERS,
     LP_FACADE_PACKAGE,
     LP_FACADE_STRING,      /* the other libraries follow, in the order of lib_names in isolate.c */
-    LP_FACADE_GLOBALS = 31 /* not kept: each use has its own */
+    LP_FACADE_GLOBALS = 31 /* kept by the entry function, see run.c */
 } lp_facade;
 
 /* [-0, +0, m] Puts facades before the libraries of a new VM. The globals of the VM are then what a

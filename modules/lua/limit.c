@@ -3,8 +3,8 @@
  *
  * Three parties: the watchdog's thread, which only sends a signal; the signal's handler, on the
  * thread that runs the script, which decides and sets the hook; the hook, which raises the error.
- * What the handler reads (current_vm, the VM's `outer` and `running`) is written by its own thread
- * only. A signal that comes too late finds another VM or none, which is not overdue. */
+ * What the handler reads (the thread's `current`, the VM's `outer` and `running`) is written by its
+ * own thread only. A signal that comes too late finds another VM or none, which is not overdue. */
 #include "modules/lua/limit.h"
 #include "modules/lua/guards.h"
 #include "modules/common/conf_value.h"
@@ -16,9 +16,13 @@ APLOG_USE_MODULE(luapool);
 /* The signal that stops scripts; 0: none was free. */
 static int limit_signal;
 
-/* The VM whose script this thread runs; those that wait for it follow through `outer`. */
-static __thread lp_vm *current_vm;
-static __thread int signal_unblocked;
+/* What a thread knows of the VMs that it runs. */
+typedef struct lp_thread {
+    lp_vm *current; /* whose script runs; those that wait for it follow through `outer` */
+    pthread_t self; /* once the signal is unblocked */
+    int unblocked;
+} lp_thread;
+static __thread lp_thread this_thread;
 
 /* Runs at each instruction of an overdue script. */
 static void raise_overdue(lua_State *L, lua_Debug *ar)
@@ -54,7 +58,7 @@ static void stop(lp_vm *vm, lua_State *L)
 static void on_signal(int signal)
 {
     (void)signal;
-    for (lp_vm *vm = current_vm; vm; vm = vm->outer) {
+    for (lp_vm *vm = this_thread.current; vm; vm = vm->outer) {
         if (watch_overdue(vm->watch)) {
             stop(vm, vm->running);
         }
@@ -113,41 +117,47 @@ void lp_limit_expire(void *baton)
 }
 
 /* The MPMs block signals in their threads. */
-static void unblock_signal(void)
+static void unblock_signal(lp_thread *mine)
 {
     sigset_t set;
 
     sigemptyset(&set);
-    sigaddset(&set, limit_signal);
+    if (limit_signal) {
+        sigaddset(&set, limit_signal);
+    }
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    signal_unblocked = 1;
+    mine->self = pthread_self();
+    mine->unblocked = 1;
 }
 
 /* The order matters: once the watch is armed the handler may run. */
 void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
 {
-    if (!signal_unblocked && limit_signal) {
-        unblock_signal();
+    lp_thread *mine = &this_thread;
+
+    if (!mine->unblocked) {
+        unblock_signal(mine);
     }
-    __atomic_store_n(&vm->thread, pthread_self(), __ATOMIC_RELAXED);
+    __atomic_store_n(&vm->thread, mine->self, __ATOMIC_RELAXED);
     vm->running = vm->L;
     vm->overdue = 0;
     __atomic_store_n(&vm->signals, 0, __ATOMIC_RELAXED);
-    vm->outer = current_vm;
-    current_vm = vm;
+    vm->outer = mine->current;
+    vm->on = mine;
+    mine->current = vm;
     watch_arm(vm->watch, limit);
 }
 
 void lp_limit_leave(lp_vm *vm)
 {
     watch_disarm(vm->watch);
-    current_vm = vm->outer;
+    vm->on->current = vm->outer;
     vm->outer = NULL;
 }
 
 int lp_limit_nested(void)
 {
-    return current_vm != NULL;
+    return this_thread.current != NULL;
 }
 
 /* Says that `L` runs from here on. A deadline may have passed while another coroutine ran, which

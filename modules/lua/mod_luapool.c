@@ -57,17 +57,27 @@ static int no_script(request_rec *r, apr_status_t why)
                                        : HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* The script that the request is for. */
-static apr_status_t find_script(request_rec *r, const lp_conf *conf, const script **s)
+/* Whether the request is for a file, as far as httpd knows. */
+static int is_for_file(const request_rec *r)
 {
-    int wants_path_info = r->used_path_info != AP_REQ_REJECT_PATH_INFO;
+    return r->finfo.filetype != APR_NOFILE &&
+           (!r->path_info || !*r->path_info || r->used_path_info != AP_REQ_REJECT_PATH_INFO);
+}
 
-    if (r->finfo.filetype == APR_NOFILE || (r->path_info && *r->path_info && !wants_path_info)) {
-        return APR_ENOENT;
+/* Runs the request's script in the VM; an error is one of finding it. */
+static apr_status_t run_script(lp_vm *vm, lp_call *call, failure *f)
+{
+    request_rec *r = call->r;
+    apr_status_t rv = lp_script_find(vm, r->filename, &r->finfo,
+                                     (script_freshness)PICK(call->conf, &lp_defaults, freshness),
+                                     r->request_time, &call->script);
+
+    if (rv == APR_SUCCESS) {
+        call->path = r->filename;
+        output_begin(&call->out, r, length_filter);
+        lp_run(vm, call, f);
     }
-    return lp_script_find(child.world.scripts, r->filename, &r->finfo,
-                          (script_freshness)PICK(conf, &lp_defaults, freshness), r->request_time,
-                          s);
+    return rv;
 }
 
 /* Reports a failure; returns what the handler has to return. */
@@ -91,12 +101,10 @@ static int answer(lp_call *call, const failure *f)
 static int handler(request_rec *r)
 {
     const lp_conf *conf;
-    const script *s;
     lp_lease lease;
     lp_call call;
     failure f;
     apr_status_t rv;
-    int status;
 
     if (!r->handler || strcmp(r->handler, "lua-script") != 0) {
         return DECLINED;
@@ -106,23 +114,22 @@ static int handler(request_rec *r)
         f = no_vm(APR_EGENERAL);
         return failed(r, conf, &f);
     }
-    rv = find_script(r, conf, &s);
+    if (!is_for_file(r)) {
+        return no_script(r, APR_ENOENT);
+    }
+    rv = lp_scope_enter(&lease, &child, r, conf);
+    if (rv != APR_SUCCESS) {
+        f = no_vm(rv);
+        return failed(r, conf, &f);
+    }
+    call.r = r;
+    call.conf = conf;
+    rv = run_script(lease.vm, &call, &f);
+    lp_scope_leave(&lease, rv != APR_SUCCESS || f.kind != FAILURE_FATAL);
     if (rv != APR_SUCCESS) {
         return no_script(r, rv);
     }
-    rv = lp_scope_enter(&lease, &child, r, conf, s);
-    if (rv == APR_SUCCESS) {
-        call = (lp_call){.r = r, .conf = conf, .script = s, .function = "handle"};
-        output_begin(&call.out, r, length_filter);
-        lp_run(lease.vm, &call, &f);
-        lp_scope_leave(&lease, f.kind != FAILURE_FATAL);
-        status = answer(&call, &f);
-    } else {
-        f = no_vm(rv);
-        status = failed(r, conf, &f);
-    }
-    script_release(s); /* the failure may name it */
-    return status;
+    return answer(&call, &f);
 }
 
 /* Both modules answer the same directives, so the stock one must not be there; asked before the

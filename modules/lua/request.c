@@ -140,24 +140,15 @@ void lp_request_install(lua_State *L)
     lp_table_install(L);
 }
 
-void lp_request_push(lua_State *L, output *out)
+lp_request *lp_request_make(lua_State *L)
 {
-    lp_vm *vm = lp_vm_of(L);
-    lp_request *made;
+    lp_request *made = lua_newuserdatauv(L, sizeof *made, LP_TABLE_KINDS);
 
-    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(REQUEST));
-    if (!vm->request) {
-        lua_pop(L, 1);
-        made = lua_newuserdatauv(L, sizeof *made, LP_TABLE_KINDS);
-        made->r = NULL;
-        made->body = NULL;
-        luaL_setmetatable(L, TYPE_NAME);
-        lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(REQUEST));
-        vm->request = made; /* only now that the registry keeps it */
-    }
-    vm->request->r = out->r;
-    vm->request->out = out;
+    made->r = NULL;
+    made->out = NULL;
+    made->body = NULL;
+    luaL_setmetatable(L, TYPE_NAME);
+    return made;
 }
 
 void lp_request_close(lp_vm *vm)

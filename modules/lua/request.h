@@ -31,8 +31,8 @@ typedef struct lp_request {
 /* [-0, +0, m] Makes the metatable, and the lookup table behind it, in a new VM. */
 void lp_request_install(lua_State *L);
 
-/* [-0, +1, m] Pushes the object for a request, whose response goes to `out`. */
-void lp_request_push(lua_State *L, output *out);
+/* [-0, +1, m] Pushes a new object, of no request yet. */
+lp_request *lp_request_make(lua_State *L);
 
 /* [-0, +0, -] The request is over: its object knows it no more. */
 void lp_request_close(lp_vm *vm);

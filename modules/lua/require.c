@@ -214,6 +214,18 @@ static int search_lua(lua_State *L)
     return 2;
 }
 
+/* The searchers for C libraries; upvalue: Lua's own. */
+static int search_c(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    if (lua_isfunction(L, 1)) {
+        lp_vm_of(L)->foreign = 1;
+    }
+    return lua_gettop(L);
+}
+
 void lp_require_install(lua_State *L)
 {
     int package;
@@ -228,6 +240,11 @@ void lp_require_install(lua_State *L)
     lua_getfield(L, package, "searchpath");
     lua_pushcclosure(L, search_lua, 1);
     lua_rawseti(L, -2, 2);
+    for (int i = 3; i <= 4; i++) {
+        lua_rawgeti(L, -1, i);
+        lua_pushcclosure(L, search_c, 1);
+        lua_rawseti(L, -2, i);
+    }
     lua_pushcfunction(L, guarded_require);
     lua_setglobal(L, "require");
     lua_getfield(L, package, "path"); /* what paths are made from, see below */
@@ -274,14 +291,20 @@ static void set_path(lua_State *L, int package, const char *field, const char *p
 
 /* Called at the begin of each use; mostly the last one was of the same folder and configuration.
  * The locked table is changed, under no facade's eyes: the use has not begun. */
-void lp_require_paths(lua_State *L, const char *path, const lp_conf *conf)
+void lp_require_paths(lua_State *L, const script *s, const lp_conf *conf)
 {
     lp_vm *vm = lp_vm_of(L);
-    apr_size_t length = (apr_size_t)(strrchr(path, '/') + 1 - path);
+    const char *path = s->path;
+    apr_size_t length;
+    int same = same_text(vm->path_added, conf->package_path) &&
+               same_text(vm->cpath_added, conf->package_cpath);
 
-    if (vm->path_dir && strncmp(vm->path_dir, path, length) == 0 && !vm->path_dir[length] &&
-        same_text(vm->path_added, conf->package_path) &&
-        same_text(vm->cpath_added, conf->package_cpath)) {
+    if (same && vm->paths_for == s->generation) {
+        return;
+    }
+    length = (apr_size_t)(strrchr(path, '/') + 1 - path);
+    if (same && vm->path_dir && strncmp(vm->path_dir, path, length) == 0 && !vm->path_dir[length]) {
+        vm->paths_for = s->generation;
         return;
     }
     lp_vm_forget_paths(vm);
@@ -292,5 +315,6 @@ void lp_require_paths(lua_State *L, const char *path, const lp_conf *conf)
     vm->path_added = conf->package_path ? strdup(conf->package_path) : NULL;
     vm->cpath_added = conf->package_cpath ? strdup(conf->package_cpath) : NULL;
     vm->path_dir = strndup(path, length); /* last: it says that all is in place */
+    vm->paths_for = vm->path_dir ? s->generation : 0;
     lua_pop(L, 2);
 }

@@ -10,8 +10,8 @@
  */
 void lp_require_install(lua_State *L);
 
-/* [-0, +0, m] Makes package.path and package.cpath what a script at `path` has to find: the folder
+/* [-0, +0, m] Makes package.path and package.cpath what `s` has to find: the folder
  * of the script in place of the current one, then what the configuration adds. */
-void lp_require_paths(lua_State *L, const char *path, const lp_conf *conf);
+void lp_require_paths(lua_State *L, const script *s, const lp_conf *conf);
 
 #endif

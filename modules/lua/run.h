@@ -14,9 +14,9 @@ typedef struct lp_call {
     output out; /* what the script writes; the caller sends it */
     const lp_conf *conf;
     const script *script;
-    const char *function; /* the global function's name: "handle" */
-    int status;           /* what it returned, as httpd has it */
-    const char *tag;      /* of an error that is raised now */
+    const char *path; /* its path, for as long as the request lives */
+    int status;       /* what the function returned, as httpd has it */
+    const char *tag;  /* of an error that is raised now */
     failure *failure;
 } lp_call;
 
@@ -32,7 +32,8 @@ int lp_run_end(lp_vm *vm);
  * use needs no such thing to begin, it only saves memory. */
 void lp_run_forget(lp_vm *vm);
 
-/* [-0, +1, m] Pushes the entry function of a new VM, once facades are in place. */
+/* [-0, +2, m] Pushes the entry function of a new VM and its message handler, once facades are in
+ * place. */
 void lp_run_install(lua_State *L);
 
 #endif

@@ -73,13 +73,13 @@ static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy, 
     idle_pool_release(pool, &vm->item, healthy, vm->now);
 }
 
-/* A VM from `pool`: an inner call does not wait for one. */
+/* A VM from `pool`: an inner call, which only a sub-request can be, does not wait for one. */
 static apr_status_t take(lp_lease *lease, idle_pool *pool)
 {
     idle_item *item;
     apr_status_t rv = APR_SUCCESS;
 
-    if (lp_limit_nested()) {
+    if (lease->r->main && lp_limit_nested()) {
         item = idle_pool_borrow(pool);
     } else {
         rv = idle_pool_acquire(pool, &item);
@@ -144,10 +144,9 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
 }
 
 /* The keeper that hangs on an APR pool (of the request or the connection) for this file. */
-static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, int from_pool,
-                                      const script *s)
+static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, int from_pool)
 {
-    const char *key = apr_pstrcat(lease->r->pool, "luapool:", s->path, NULL);
+    const char *key = apr_pstrcat(lease->r->pool, "luapool:", lease->r->filename, NULL);
     void *found = NULL;
     keeper *k;
 
@@ -164,7 +163,7 @@ static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, int fr
 
 /* The keepers of this thread, by virtual host and file. Threads end with their child, so nothing of
  * it is ever freed. */
-static apr_status_t enter_thread(lp_lease *lease, const script *s)
+static apr_status_t enter_thread(lp_lease *lease)
 {
     static __thread apr_pool_t *pool;
     static __thread apr_hash_t *keepers;
@@ -180,7 +179,7 @@ static apr_status_t enter_thread(lp_lease *lease, const script *s)
         keepers = apr_hash_make(pool);
     }
     /* virtual hosts share no state, though they may share files */
-    key = apr_psprintf(lease->r->pool, "%pp:%s", (void *)lease->r->server, s->path);
+    key = apr_psprintf(lease->r->pool, "%pp:%s", (void *)lease->r->server, lease->r->filename);
     length = (apr_ssize_t)strlen(key);
     k = apr_hash_get(keepers, key, length);
     if (!k) {
@@ -205,9 +204,10 @@ static int is_for(const server_pool *pool, const request_rec *r, const lp_conf *
 }
 
 /* With the lock held: the pool of this file, or NULL. */
-static server_pool *find_server_pool(const lp_lease *lease, const lp_conf *conf, const script *s)
+static server_pool *find_server_pool(const lp_lease *lease, const lp_conf *conf)
 {
-    server_pool *found = apr_hash_get(lease->child->servers, s->path, APR_HASH_KEY_STRING);
+    server_pool *found =
+        apr_hash_get(lease->child->servers, lease->r->filename, APR_HASH_KEY_STRING);
 
     while (found && !is_for(found, lease->r, conf)) {
         found = found->next;
@@ -216,7 +216,7 @@ static server_pool *find_server_pool(const lp_lease *lease, const lp_conf *conf,
 }
 
 /* With the lock held, which also serializes the use of the child's APR pool here. */
-static server_pool *make_server_pool(const lp_lease *lease, const lp_conf *conf, const script *s)
+static server_pool *make_server_pool(const lp_lease *lease, const lp_conf *conf)
 {
     lp_child *child = lease->child;
     idle_pool_calls calls = lp_child_calls;
@@ -232,21 +232,22 @@ static server_pool *make_server_pool(const lp_lease *lease, const lp_conf *conf,
     if (idle_pool_make(&made->pool, &limits, &calls, NULL, child->pool) != APR_SUCCESS) {
         return NULL;
     }
-    made->next = apr_hash_get(child->servers, s->path, APR_HASH_KEY_STRING);
-    apr_hash_set(child->servers, apr_pstrdup(child->pool, s->path), APR_HASH_KEY_STRING, made);
+    made->next = apr_hash_get(child->servers, lease->r->filename, APR_HASH_KEY_STRING);
+    apr_hash_set(child->servers, apr_pstrdup(child->pool, lease->r->filename), APR_HASH_KEY_STRING,
+                 made);
     return made;
 }
 
 /* The lock is held to find the pool, never while waiting for one of its VMs. */
-static apr_status_t enter_server(lp_lease *lease, const lp_conf *conf, const script *s)
+static apr_status_t enter_server(lp_lease *lease, const lp_conf *conf)
 {
     server_pool *pool;
     apr_status_t rv;
 
     apr_thread_mutex_lock(lease->child->lock);
-    pool = find_server_pool(lease, conf, s);
+    pool = find_server_pool(lease, conf);
     if (!pool) {
-        pool = make_server_pool(lease, conf, s);
+        pool = make_server_pool(lease, conf);
     }
     apr_thread_mutex_unlock(lease->child->lock);
     if (!pool) {
@@ -259,8 +260,7 @@ static apr_status_t enter_server(lp_lease *lease, const lp_conf *conf, const scr
     return rv;
 }
 
-apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, const lp_conf *conf,
-                            const script *s)
+apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, const lp_conf *conf)
 {
     memset(lease, 0, sizeof *lease);
     lease->child = child;
@@ -269,13 +269,13 @@ apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, co
     case LP_SCOPE_ONCE:
         return enter_once(lease);
     case LP_SCOPE_REQUEST:
-        return enter_pool_keeper(lease, r->pool, 1, s);
+        return enter_pool_keeper(lease, r->pool, 1);
     case LP_SCOPE_CONN:
-        return enter_pool_keeper(lease, r->connection->pool, 0, s);
+        return enter_pool_keeper(lease, r->connection->pool, 0);
     case LP_SCOPE_THREAD:
-        return enter_thread(lease, s);
+        return enter_thread(lease);
     case LP_SCOPE_SERVER:
-        return enter_server(lease, conf, s);
+        return enter_server(lease, conf);
     }
     return APR_EINVAL;
 }

@@ -9,29 +9,31 @@
 #include "modules/common/conf_value.h"
 #include <string.h>
 
-/* Scripts that this thread served lately, each held; a file's place is its inode's. */
-#define RECENT_COUNT 16
-static __thread const script *recent[RECENT_COUNT];
-
-apr_status_t lp_script_find(script_cache *cache, const char *path, const apr_finfo_t *finfo,
+apr_status_t lp_script_find(lp_vm *vm, const char *path, const apr_finfo_t *finfo,
                             script_freshness freshness, apr_time_t now, const script **found)
 {
-    const script **place = &recent[(apr_size_t)finfo->inode % RECENT_COUNT];
+    const script **place = &vm->recent[(apr_size_t)finfo->inode % LP_RECENT];
+    const script *s = *place;
     apr_status_t rv;
 
-    if (*place && freshness == SCRIPT_STAT && script_matches(*place, finfo) &&
-        strcmp((*place)->path, path) == 0) {
-        *found = script_hold(*place);
-        return APR_SUCCESS;
-    }
-    rv = script_cache_get(cache, path, finfo, freshness, now, found);
-    if (rv == APR_SUCCESS) {
-        if (*place) {
-            script_release(*place);
+    if (!s || freshness != SCRIPT_STAT || !script_matches(s, finfo) || strcmp(s->path, path) != 0) {
+        rv = script_cache_get(vm->world->scripts, path, finfo, freshness, now, &s);
+        if (rv != APR_SUCCESS) {
+            return rv;
         }
-        *place = script_hold(*found);
+        script_release(*place);
+        *place = s;
     }
-    return rv;
+    *found = s;
+    return APR_SUCCESS;
+}
+
+void lp_script_release_all(lp_vm *vm)
+{
+    for (int i = 0; i < LP_RECENT; i++) {
+        script_release(vm->recent[i]);
+        vm->recent[i] = NULL;
+    }
 }
 
 /* Whether this chunk ran in the present use already: its upvalue then belongs to a function that
@@ -107,7 +109,7 @@ static int push_kept(lua_State *L, const script *s)
 {
     const lp_vm *vm = lp_vm_of(L);
 
-    if (ran_before(vm, s->generation) || (s->bytes[0] == LUA_SIGNATURE[0] && !may_be_binary(vm))) {
+    if (ran_before(vm, s->generation) || (!lp_script_is_text(s) && !may_be_binary(vm))) {
         return 0;
     }
     lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(CHUNKS));
@@ -119,12 +121,24 @@ static int push_kept(lua_State *L, const script *s)
     return 0;
 }
 
-/* [-0, +0, m] Gives the chunk on top the present globals, and notes that it runs. */
-static void enter_use(lua_State *L, apr_uint64_t generation)
+/* [-0, +0, m] Gives the chunk at `index` an upvalue of its own: the functions that it made before
+ * share the old one. Any new chunk has a new upvalue. */
+static void renew_upvalue(lua_State *L, int index)
+{
+    if (luaL_loadbufferx(L, "", 0, "=", "t") != LUA_OK) {
+        lua_error(L);
+    }
+    lua_upvaluejoin(L, index, 1, lua_gettop(L), 1);
+    lua_pop(L, 1);
+}
+
+void lp_script_enter(lua_State *L, apr_uint64_t generation)
 {
     lp_vm *vm = lp_vm_of(L);
 
-    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    if (vm->foreign && lua_upvalueid(L, -2, 1)) {
+        renew_upvalue(L, lua_gettop(L) - 1);
+    }
     if (!lua_setupvalue(L, -2, 1)) {
         lua_pop(L, 1);
     }
@@ -145,7 +159,8 @@ int lp_script_push(lua_State *L, const script *s)
         }
         keep(L, s->path, s->generation);
     }
-    enter_use(L, s->generation);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    lp_script_enter(L, s->generation);
     return LUA_OK;
 }
 

@@ -28,6 +28,9 @@ const char lp_keys[LP_KEY_COUNT];
 #define BLOAT_BYTES ((apr_size_t)8 * 1024 * 1024)
 #define REPORT_STEP 16384
 
+/* Of a cache, mostly. */
+#define LINE_BYTES 64
+
 /* lua_Alloc: realloc with a count and a cap. Shrinking and freeing never fail. */
 static void *allocate(void *baton, void *block, size_t old, size_t size)
 {
@@ -111,7 +114,7 @@ static int furnish(lua_State *L)
     lp_request_install(L);
     lp_run_install(L);
     lp_vm_tune(L);
-    return 1; /* the entry function */
+    return LP_VM_STACK;
 }
 
 /* The board shows the sum over all VMs of a child. */
@@ -126,10 +129,11 @@ static void report(lp_vm *vm, apr_size_t used)
 /* No memory limit yet: that comes with each use, from its configuration. */
 lp_vm *lp_vm_make(const lp_vm_world *world)
 {
-    lp_vm *vm = calloc(1, sizeof *vm);
+    lp_vm *vm = NULL;
     lua_State *L = NULL;
 
-    if (vm) {
+    if (posix_memalign((void **)&vm, LINE_BYTES, sizeof *vm) == 0) {
+        memset(vm, 0, sizeof *vm);
         vm->world = world;
         L = lua_newstate(allocate, vm);
     }
@@ -175,6 +179,7 @@ void lp_vm_unmake(lp_vm *vm)
         watchdog_remove(vm->watch);
     }
     report(vm, 0);
+    lp_script_release_all(vm);
     lp_vm_forget_paths(vm);
     free(vm);
 }
@@ -186,6 +191,7 @@ void lp_vm_forget_paths(lp_vm *vm)
     free(vm->path_added);
     free(vm->cpath_added);
     vm->path_dir = vm->path_added = vm->cpath_added = NULL;
+    vm->paths_for = 0;
 }
 
 /* As much garbage as there are live objects keeps the cost of marking those in proportion. */

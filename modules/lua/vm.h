@@ -31,6 +31,13 @@ typedef enum {
 /* Modules that ran in the present use; one that runs twice is compiled anew the second time. */
 #define LP_RAN_MAX 32
 
+/* Scripts that a VM finds again without asking the script cache. */
+#define LP_RECENT 16
+
+/* The next use may have the table of globals when this one put so few keys there, and only through
+ * its metatable; any larger number means that it may not. */
+#define LP_WRITTEN_MOST 16
+
 struct lp_request;
 struct lp_call;
 
@@ -42,50 +49,58 @@ typedef struct lp_vm_world {
     server_rec *server;  /* for messages */
 } lp_vm_world;
 
+/* Aligned to a cache line. What each use touches comes first. */
 typedef struct lp_vm {
     idle_item item; /* first: idle_pool's */
-    lua_State *L;   /* the main thread; slot 1 of its stack holds the entry function, see run.c */
-
+    lua_State *L;   /* the main thread */
     const lp_vm_world *world;
-
-    /* memory, kept by the allocator */
-    apr_size_t used;     /* bytes held now */
-    apr_size_t limit;    /* most bytes, 0: no limit */
-    apr_size_t swept;    /* bytes held after the last collection */
-    apr_size_t lent;     /* bytes that httpd keeps for the present use, see lp_request_charge() */
-    apr_size_t reported; /* what of it world->shown holds */
-    int refused;         /* the allocator said no in this call */
-
-    /* isolation */
-    unsigned marks;    /* lp_mark */
-    unsigned dirty;    /* bit n: facade n was written to */
-    int warnings;      /* warn("@on") is in effect */
-    char warning[256]; /* what warn() has of its message so far */
-    apr_size_t warning_length;
+    struct lp_call *call;       /* between run.c and its entry function */
+    struct lp_call *called;     /* the call in progress, or NULL */
+    struct lp_request *request; /* the userdata that scripts see as r */
 
     /* the use in progress */
     const lp_conf *conf;
-    apr_time_t now;               /* when its request came in */
-    struct lp_call *call;         /* between run.c and its entry function */
-    struct lp_call *called;       /* the call in progress, or NULL */
-    int keeps_state;              /* its state outlives the request: nothing of r may be reused */
-    int begun;                    /* its globals are in place */
-    apr_uint64_t chunk;           /* generation of the script whose chunk ran in it */
-    struct lp_request *request;   /* the userdata that scripts see as r */
-    apr_uint64_t ran[LP_RAN_MAX]; /* generations of the chunks that ran in it */
+    apr_time_t now;         /* when its request came in */
+    apr_uint64_t chunk;     /* generation of the script whose chunk ran in it */
+    apr_uint64_t last;      /* generation of the chunk that the entry function keeps, or 0 */
+    apr_uint64_t paths_for; /* generation of the script that package.path was made for last */
+    int begun;              /* its globals are in place */
+    int keeps_state;        /* its state outlives the request: nothing of r may be reused */
+    unsigned written;       /* new globals so far, see LP_WRITTEN_MOST */
+    int only_handle;        /* the first of them is `handle` */
     int ran_count;
-    const script *held; /* a module's file that is being compiled */
-    char *path_dir;     /* what package.path was made for: the script's folder ... */
-    char *path_added;   /* ... and LuaPackagePath, LuaPackageCPath; all malloc'ed or NULL */
-    char *cpath_added;
+
+    /* isolation */
+    unsigned marks; /* lp_mark */
+    unsigned dirty; /* bit n: facade n was written to */
+    int foreign;    /* C libraries were opened, which may call a script's functions at any time */
+    int warnings;   /* warn("@on") is in effect */
+
+    /* memory, kept by the allocator */
+    int refused;      /* the allocator said no in this call */
+    apr_size_t used;  /* bytes held now */
+    apr_size_t limit; /* most bytes, 0: no limit */
+    apr_size_t swept; /* bytes held after the last collection */
+    apr_size_t lent;  /* bytes that httpd keeps for the present use, see lp_request_charge() */
 
     /* the deadline, see limit.c */
     watch *watch;
-    pthread_t thread;              /* runs the VM while the watch is armed */
+    struct lp_thread *on;          /* the thread that runs the VM while the watch is armed ... */
+    pthread_t thread;              /* ... as the watchdog knows it */
     lua_State *volatile running;   /* the coroutine that runs, L when none does */
     volatile sig_atomic_t overdue; /* the deadline has passed: every instruction raises */
     int signals;                   /* how often the watchdog tried to stop it */
     struct lp_vm *outer;           /* the VM whose script waits for this one on this thread */
+
+    apr_uint64_t ran[LP_RAN_MAX];    /* generations of the chunks that ran in the use */
+    const script *recent[LP_RECENT]; /* scripts it served lately, each held; place: the inode's */
+    const script *held;              /* a module's file that is being compiled */
+    char *path_dir;                  /* what package.path was made for: the script's folder ... */
+    char *path_added; /* ... and LuaPackagePath, LuaPackageCPath; all malloc'ed or NULL */
+    char *cpath_added;
+    apr_size_t reported; /* what of `used` world->shown holds */
+    char warning[256];   /* what warn() has of its message so far */
+    apr_size_t warning_length;
 } lp_vm;
 
 /* What the module keeps in the registry: the address of an element of lp_keys is the key, so that
@@ -100,7 +115,6 @@ typedef enum {
     LP_KEY_STDIN,    /* default files, and the functions that repair */
     LP_KEY_STDOUT,
     LP_KEY_RESEED,
-    LP_KEY_REQUEST,   /* the userdata that scripts see as r */
     LP_KEY_FINALIZED, /* table -> the userdata that is finalized in its place */
     LP_KEY_COUNT
 } lp_key;
@@ -117,8 +131,12 @@ static inline lp_vm *lp_vm_of(lua_State *L)
     return *(lp_vm **)lua_getextraspace(L);
 }
 
-/* What lies on the main thread's stack between uses: the entry function. */
-#define LP_VM_STACK 1
+/* What lies on the main thread's stack between uses. */
+enum {
+    LP_VM_ENTRY = 1, /* the entry function, see run.c */
+    LP_VM_ON_ERROR,  /* its message handler */
+    LP_VM_STACK = LP_VM_ON_ERROR
+};
 
 /* The next lp_require_paths() starts from nothing. */
 void lp_vm_forget_paths(lp_vm *vm);
