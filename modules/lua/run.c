@@ -254,6 +254,7 @@ int lp_run(lp_vm *vm, lp_call *call, failure *f)
     memset(f, 0, sizeof *f);
     call->failure = f;
     call->status = OK;
+    call->tag = NULL;
     vm->call = vm->called = call;
     vm->conf = conf;
     vm->now = call->r->request_time;
