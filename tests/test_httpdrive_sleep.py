@@ -88,7 +88,7 @@ def test_a_silent_close_between_requests_loses_nothing(bad):
 
 
 @pytest.mark.parametrize("path,outcome", [("/never", "timeout-answer"), ("/stall-in", "timeout-body")])
-@pytest.mark.parametrize("timeout", [0.003, 0.013, 0.025, 0.3])
+@pytest.mark.parametrize("timeout", [0.003, 0.013, 0.025, 0.5])
 def test_deadlines_are_kept(bad, path, outcome, timeout):
     result = drive("-n", 18, "-s", timeout, bad.url + path + "?after=5", code=1)
     counted = failures(result)
@@ -108,7 +108,7 @@ def test_slow_answers_are_waited_for(bad):
 def test_time_limit_ends_it(bad):
     result = drive("-t", 0.4, bad.url + "/ok")
     assert 0.39 < result["seconds"] < 0.41 and failures(result) == {}
-    result = drive("-t", 0.4, "--drain", 0, bad.url + "/never?after=5", code=1)
+    result = drive("-t", 1.5, "--drain", 0, bad.url + "/never?after=5", code=1)
     assert result["requests"]["ok"] == 5 and result["requests"]["in_flight"] == 1
     assert result["requests"]["oldest_in_flight_seconds"] < 5
 

@@ -108,7 +108,7 @@ const struct option_row option_table[] = {
     TEXT(0, "label", label, "TEXT", "a name for this run"),
     FLAG(0, "ab", ab, "ab's report, and ab's default of a new connection each"),
     TEXT('e', NULL, ab_csv, "FILE", "ab's percentage table as CSV"),
-    TEXT('g', NULL, gnuplot, "FILE", "ab's list of all requests, in the order they ended"),
+    TEXT('g', NULL, gnuplot, "FILE", "ab's list of all requests, in the order they began"),
     FLAG('w', NULL, ab_html, "ab's HTML table instead of the text"),
     TEXT('x', NULL, html_table, "ATTRIBUTES", "attributes of -w's table"),
     TEXT('y', NULL, html_row, "ATTRIBUTES", "attributes of -w's rows"),
