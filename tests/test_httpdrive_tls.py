@@ -217,3 +217,12 @@ def test_tls_waits_in_epoll_even_for_one_answer(secure):
     result = drive("-n", 60, secure.url + "/dribble")
     assert failures(result) == {} and result["connections"]["opened"] == 1
     assert result["client"]["waits_per_request"] >= 1
+
+
+def test_the_server_name_is_printed_when_one_is_sent(secure):
+    for url, options, name in ((secure.url, [], None), (secure.url.replace("127.0.0.1", "localhost"), [], "localhost"),
+                               (secure.url.replace("127.0.0.1", "localhost"), ["-I"], None),
+                               (secure.url, ["--tls-name", "www.example.test"], "www.example.test")):
+        line = f"TLS Server Name:        {name}\n"
+        out = text("--ab", "-n", 2, *options, url + "/ok")
+        assert line in out if name else "TLS Server Name" not in out

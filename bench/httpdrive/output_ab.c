@@ -121,9 +121,8 @@ static void print_server(const struct result *r, FILE *out)
         fprintf(out, "SSL/TLS Protocol:       %s\n", r->tls);
     if (*r->tls_key)
         fprintf(out, "Server Temp Key:        %s\n", r->tls_key);
-    if (p->url.tls && !p->options.tls_no_name)
-        fprintf(out, "TLS Server Name:        %s\n",
-                p->options.tls_name ? p->options.tls_name : p->url.host);
+    if (plan_server_name(p))
+        fprintf(out, "TLS Server Name:        %s\n", plan_server_name(p));
     fprintf(out, "\nDocument Path:          %s\n", p->targets[0].path);
     if (p->options.variable_length) {
         fprintf(out, "Document Length:        Variable\n\n");

@@ -11,6 +11,7 @@
 #include "plan.h"
 #include "request.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdarg.h>
@@ -136,6 +137,20 @@ static bool plan_addresses(struct plan *p, const struct problem *e)
                     NI_NUMERICHOST) == 0)
         snprintf(p->address_text, sizeof(p->address_text), "%s", name);
     return true;
+}
+
+const char *plan_server_name(const struct plan *p)
+{
+    unsigned char address[16];
+
+    if (!p->url.tls || p->options.tls_no_name)
+        return NULL;
+    if (p->options.tls_name)
+        return p->options.tls_name;
+    /* An address is no server name (RFC 6066, 3). */
+    if (p->url.literal_v6 || inet_pton(AF_INET, p->url.host, address) == 1)
+        return NULL;
+    return p->url.host;
 }
 
 void plan_peer(const struct plan *p, char *out, size_t size)

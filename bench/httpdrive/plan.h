@@ -62,6 +62,8 @@ struct plan {
 bool plan_make(struct plan *p, const struct options *o, char *error, size_t error_size);
 void plan_free(struct plan *p);
 const char *plan_method(const struct plan *p);
+/* The name that TLS asks the server for (SNI); NULL: none. */
+const char *plan_server_name(const struct plan *p);
 /* Where connections go, in words: "the proxy 10.0.0.1 port 3128". */
 void plan_peer(const struct plan *p, char *out, size_t size);
 

@@ -180,9 +180,8 @@ SSL *tls_open(struct tls_side *t, const struct plan *p, int fd)
         return NULL;
     }
     SSL_set_connect_state(ssl);
-    /* An address is no server name (RFC 6066, 3). */
-    if (!p->options.tls_no_name && (p->options.tls_name || !literal))
-        SSL_set_tlsext_host_name(ssl, name);
+    if (plan_server_name(p))
+        SSL_set_tlsext_host_name(ssl, plan_server_name(p));
     /* The name is checked by OpenSSL within the handshake, against names or addresses of the
      * certificate. */
     if (p->options.tls_verify &&
