@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "modules/common/hot.h"
+
 static int is_control(unsigned char c)
 {
     return c < 0x20 || c == 0x7f;
@@ -30,7 +32,7 @@ const char *header_check_name(const char *name, apr_size_t length)
     return NULL;
 }
 
-const char *header_check_value(const char *value, apr_size_t length)
+HOT_PATH const char *header_check_value(const char *value, apr_size_t length)
 {
     apr_size_t i;
 

@@ -5,6 +5,7 @@
 #include <http_log.h>
 #include <http_protocol.h>
 
+#include "modules/common/hot.h"
 #include "modules/common/report.h"
 
 typedef struct length_count {
@@ -108,7 +109,7 @@ static int is_bare(const request_rec *r)
     return apr_is_empty_table(r->headers_out) && apr_is_empty_table(r->err_headers_out);
 }
 
-void length_guard_begin(request_rec *r, ap_filter_rec_t *filter)
+HOT_PATH void length_guard_begin(request_rec *r, ap_filter_rec_t *filter)
 {
     ap_filter_t *f;
 

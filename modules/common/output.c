@@ -6,6 +6,7 @@
 #include <http_log.h>
 #include <http_protocol.h>
 
+#include "modules/common/hot.h"
 #include "modules/common/length_guard.h"
 
 /* Sizes of buffers. Most responses that are small come in one small write: for those the allocator
@@ -14,7 +15,7 @@
 #define NEXT_BYTES  ((apr_size_t)APR_BUCKET_BUFF_SIZE)
 
 /* Filters move buckets out of a brigade and never keep it, so it needs no pool of its own. */
-void output_begin(output *out, request_rec *r, ap_filter_rec_t *guard)
+HOT_PATH void output_begin(output *out, request_rec *r, ap_filter_rec_t *guard)
 {
     out->r = r;
     out->guard = guard;
@@ -46,7 +47,7 @@ static apr_bucket *add_buffer(output *out, apr_size_t size)
     return made;
 }
 
-int output_hold(output *out, const char *bytes, apr_size_t length)
+HOT_PATH int output_hold(output *out, const char *bytes, apr_size_t length)
 {
     apr_bucket *last = APR_BRIGADE_LAST(&out->held);
     int is_first = APR_BRIGADE_EMPTY(&out->held);
@@ -92,7 +93,7 @@ static void clear(output *out)
 
 /* What the filters did not take they have set aside or given up. An empty brigade is not passed:
  * some would take it for the beginning of a response. */
-apr_status_t output_pass(output *out)
+HOT_PATH apr_status_t output_pass(output *out)
 {
     apr_status_t rv;
 
@@ -107,7 +108,7 @@ apr_status_t output_pass(output *out)
 }
 
 /* The end in the same brigade as the last bytes is what lets httpd count a small response. */
-int output_end(output *out, int status)
+HOT_PATH int output_end(output *out, int status)
 {
     request_rec *r = out->r;
     apr_status_t rv;

@@ -6,6 +6,7 @@
  * stores `asleep_until` and then reads the deadlines once more. At least one of them sees the
  * other, so no deadline is slept over. */
 #include "modules/common/watchdog.h"
+#include "modules/common/hot.h"
 #include "modules/common/wait_clock.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ struct watchdog {
 
 /* The cheap clock lags: deadlines are set by it and judged by the exact one, never the other way
  * round, or the thread would wake up before a deadline and spin. */
-apr_time_t watchdog_now(void)
+HOT_PATH apr_time_t watchdog_now(void)
 {
 #if defined(CLOCK_MONOTONIC_COARSE)
     return wait_clock_read(CLOCK_MONOTONIC_COARSE);
@@ -262,14 +263,14 @@ static void poke(watchdog *dog)
     pthread_mutex_unlock(&dog->lock);
 }
 
-void watch_arm_at(watch *w, apr_time_t deadline)
+HOT_PATH void watch_arm_at(watch *w, apr_time_t deadline)
 {
     __atomic_store_n(&w->deadline, deadline, __ATOMIC_SEQ_CST);
     if (deadline < __atomic_load_n(&w->dog->asleep_until, __ATOMIC_SEQ_CST))
         poke(w->dog);
 }
 
-void watch_arm(watch *w, apr_interval_time_t limit)
+HOT_PATH void watch_arm(watch *w, apr_interval_time_t limit)
 {
     if (limit > 0)
         watch_arm_at(w, watchdog_now() + limit);
@@ -277,7 +278,7 @@ void watch_arm(watch *w, apr_interval_time_t limit)
         watch_disarm(w);
 }
 
-void watch_disarm(watch *w)
+HOT_PATH void watch_disarm(watch *w)
 {
     __atomic_store_n(&w->deadline, WATCHDOG_NEVER, __ATOMIC_RELEASE);
 }

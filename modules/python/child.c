@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "modules/common/hot.h"
 #include "modules/common/status_board.h"
 #include "modules/python/conf.h"
 #include "modules/python/memory.h"
@@ -170,8 +171,9 @@ static apr_status_t end_child(void *unused)
 /* Once in a child. The calling thread becomes Python's main thread. */
 static void start(void)
 {
-    child.main = pp_interp_start(child.server, child_pool, child.threaded);
-    if (!child.main) {
+    pp_interp *main = pp_interp_start(child.server, child_pool, child.threaded);
+
+    if (!main) {
         ap_log_error(APLOG_MARK, APLOG_CRIT, 0, child.server,
                      "PP100: Python does not run in this child; its requests are answered by 500");
         return;
@@ -183,6 +185,7 @@ static void start(void)
     apr_pool_cleanup_register(child_pool, NULL, end_child, apr_pool_cleanup_null);
     ap_log_error(APLOG_MARK, APLOG_INFO, 0, child.server, "PP003: Python %s started",
                  Py_GetVersion());
+    __atomic_store_n(&child.main, main, __ATOMIC_RELEASE); /* last: now it can be used */
 }
 
 void pp_child_init(apr_pool_t *pchild, server_rec *s)
@@ -203,20 +206,21 @@ void pp_child_init(apr_pool_t *pchild, server_rec *s)
         pthread_once(&started, start);
 }
 
-/* Cheap after the first time: pthread_once looks at one word. */
-pp_child *pp_child_started(void)
+HOT_PATH pp_child *pp_child_started(void)
 {
+    if (__atomic_load_n(&child.main, __ATOMIC_ACQUIRE))
+        return &child;
     pthread_once(&started, start);
     return child.main ? &child : NULL;
 }
 
 /* Threads meet on these counters; each is one relaxed atomic add. */
-void pp_child_begin(void)
+HOT_PATH void pp_child_begin(void)
 {
     pp_count(child.counters->busy);
 }
 
-void pp_child_finish(const failure *f)
+HOT_PATH void pp_child_finish(const failure *f)
 {
     __atomic_fetch_sub(&child.counters->busy, 1, __ATOMIC_RELAXED);
     pp_count(child.counters->requests);

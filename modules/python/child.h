@@ -9,18 +9,19 @@
 #include "modules/common/watchdog.h"
 #include "modules/python/interp.h"
 
-/* This child's row on mod_status's page. Counted with relaxed atomics. */
+/* This child's row on mod_status's page. Counted with relaxed atomics; what each request changes
+ * comes first, on one cache line. */
 typedef struct pp_counters {
+    apr_uint64_t busy;         /* requests being served */
+    apr_uint64_t requests;     /* served, failed ones included */
+    apr_uint64_t memory;       /* bytes Python uses */
     apr_uint64_t interpreters; /* made, the main one included */
     apr_uint64_t applications; /* groups */
     apr_uint64_t gil;          /* of the sub-interpreters: 1 = shared, 2 = own, 3 = both */
-    apr_uint64_t busy;         /* requests being served */
-    apr_uint64_t requests;     /* served, failed ones included */
     apr_uint64_t failures;     /* handlers that raised or returned what they may not */
     apr_uint64_t waits;        /* for an exclusive interpreter */
     apr_uint64_t timeouts;     /* waits that ended without one */
     apr_uint64_t overtime;     /* handlers stopped by PythonTimeLimit */
-    apr_uint64_t memory;       /* bytes Python uses */
 } pp_counters;
 
 typedef struct pp_child {

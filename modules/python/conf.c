@@ -17,6 +17,7 @@
 #include <apr_strings.h>
 
 #include "modules/common/conf_value.h"
+#include "modules/common/hot.h"
 
 APLOG_USE_MODULE(pypool);
 
@@ -41,7 +42,7 @@ int pp_conf_handler_count(void)
     return handler_count;
 }
 
-pp_conf *pp_conf_of(request_rec *r)
+HOT_PATH pp_conf *pp_conf_of(request_rec *r)
 {
     return ap_get_module_config(r->per_dir_config, &pypool_module);
 }
@@ -121,12 +122,28 @@ static const pp_handlers *merge_handlers(apr_pool_t *p, const pp_handlers *base,
     return merged;
 }
 
+/* By comparison with one that no directive has touched: the structure has no gaps. */
+void pp_conf_end(server_rec *s)
+{
+    const pp_conf *untouched = pp_conf_create(s->process->pconf, NULL);
+
+    for (; s; s = s->next) {
+        pp_conf *conf = ap_get_module_config(s->lookup_defaults, &pypool_module);
+
+        conf->is_empty = !memcmp(conf, untouched, sizeof(*conf));
+    }
+}
+
 /* The result may share everything with either side: neither is changed any more. */
-void *pp_conf_merge(apr_pool_t *p, void *base_, void *add_)
+HOT_PATH void *pp_conf_merge(apr_pool_t *p, void *base_, void *add_)
 {
     const pp_conf *base = base_, *add = add_;
-    pp_conf *conf = apr_palloc(p, sizeof(*conf));
+    pp_conf *conf;
 
+    if (base->is_empty)
+        return add_;
+    conf = apr_palloc(p, sizeof(*conf));
+    conf->is_empty = 0;
     conf->handlers = merge_handlers(p, base->handlers, add->handlers);
     conf->options = merge_tables(p, base->options, add->options);
     conf->directives = merge_tables(p, base->directives, add->directives);
@@ -438,7 +455,8 @@ int pp_conf_has(const pp_conf *conf, pp_phase phase)
 
 /* A list for the file's extension wins over the one for all files. The path is looked at only when
  * some list has an extension. */
-const pp_handlers *pp_conf_handlers(const pp_conf *conf, pp_phase phase, const request_rec *r)
+HOT_PATH const pp_handlers *pp_conf_handlers(const pp_conf *conf, pp_phase phase,
+                                             const request_rec *r)
 {
     const pp_handlers *h, *any = NULL;
     const char *file = NULL;
@@ -460,7 +478,7 @@ const pp_handlers *pp_conf_handlers(const pp_conf *conf, pp_phase phase, const r
 
 /* <Directory /home/(any)/www> serves /home/joe/www/deep/x.py: the first three parts of the path, as
  * httpd compares them one by one. */
-const char *pp_conf_directory(const pp_handler *h, request_rec *r)
+HOT_PATH const char *pp_conf_directory(const pp_handler *h, request_rec *r)
 {
     const char *end = r->filename;
     int parts = h->components;
@@ -474,7 +492,7 @@ const char *pp_conf_directory(const pp_handler *h, request_rec *r)
     return apr_pstrcat(r->pool, apr_pstrmemdup(r->pool, r->filename, end - r->filename), "/", NULL);
 }
 
-const char *pp_conf_application(const pp_conf *conf, const pp_handler *h, request_rec *r)
+HOT_PATH const char *pp_conf_application(const pp_conf *conf, const pp_handler *h, request_rec *r)
 {
     /* The first that is set, as in mod_python. */
     if (conf->interpreter)

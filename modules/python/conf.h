@@ -59,6 +59,7 @@ typedef struct pp_conf {
     int gil;                 /* PythonGIL: PP_GIL_* */
     int interpreters;        /* PythonInterpreters: 0 = auto */
     int exclusive;           /* its second word */
+    int is_empty;            /* nothing is set; known at server level only */
     apr_int64_t pool_wait;   /* PythonPoolWaitTimeout, microseconds */
     apr_int64_t time_limit;  /* PythonTimeLimit, microseconds, 0 = none */
     apr_int64_t body_limit;  /* PythonBodyLimit, bytes, 0 = none */
@@ -80,6 +81,8 @@ void *pp_server_conf_create(apr_pool_t *p, server_rec *s);
 
 /* Before the configuration is read: no handler is known. */
 void pp_conf_begin(void);
+/* After it: remembers which servers set nothing outside of sections. */
+void pp_conf_end(server_rec *s);
 /* How many handlers the server's configuration (not .htaccess) names: ids are below it. */
 int pp_conf_handler_count(void);
 

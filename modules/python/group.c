@@ -15,20 +15,22 @@
 #include <unistd.h>
 
 #include "modules/common/conf_value.h"
+#include "modules/common/hot.h"
 #include "modules/python/child.h"
 #include "modules/python/state.h"
 
 APLOG_USE_MODULE(pypool);
 
 typedef struct interp_pool {
-    int own_gil;
-    int most;             /* members */
-    int made;             /* members, or being made; guarded by lock */
-    int failures;         /* how often making failed; guarded by lock */
-    int waiting;          /* threads that wait for a change; written under lock, read without */
-    int last;             /* the member that was taken last: a hint */
     pthread_mutex_t lock; /* for making and waiting */
     pthread_cond_t changed;
+    int failures; /* how often making failed; guarded by lock */
+    int own_gil;
+    /* what each request looks at */
+    int made;             /* members, or being made; guarded by lock */
+    int most;             /* members */
+    int waiting;          /* threads that wait for a change; written under lock, read without */
+    int last;             /* the member that was taken last: a hint */
     pp_interp *members[]; /* NULL until made; atomic */
 } interp_pool;
 
@@ -125,7 +127,7 @@ static int furnish(pp_group *group, pp_child *child)
 }
 
 /* Among the groups of a bucket. An entry never changes but for its pool, so no lock is needed. */
-static pp_group *find(pp_group *group, const char *name, const pp_conf *conf)
+HOT_PATH static pp_group *find(pp_group *group, const char *name, const pp_conf *conf)
 {
     for (; group; group = group->next)
         if (group->gil == (int)pp_conf_or(conf->gil, PP_GIL_AUTO) &&
@@ -163,7 +165,7 @@ static pp_group *add(pp_group **bucket, const char *name, const pp_conf *conf, p
 }
 
 /* The hash is Bernstein's: names are short and few. */
-pp_group *pp_group_of(const pp_conf *conf, const pp_handler *first, request_rec *r)
+HOT_PATH pp_group *pp_group_of(const pp_conf *conf, const pp_handler *first, request_rec *r)
 {
     pp_child *child = pp_child_started();
     const char *name, *at;
@@ -180,7 +182,7 @@ pp_group *pp_group_of(const pp_conf *conf, const pp_handler *first, request_rec 
     return group ? group : add(bucket, name, conf, child);
 }
 
-const char *pp_group_name(const pp_group *group)
+HOT_PATH const char *pp_group_name(const pp_group *group)
 {
     return group->name;
 }
@@ -192,7 +194,7 @@ static pp_interp *member(interp_pool *pool, int i)
 }
 
 /* The least busy member, the one taken last if it is among them; NULL when there is none. */
-static pp_interp *least_busy(interp_pool *pool, apr_uint32_t *load)
+HOT_PATH static pp_interp *least_busy(interp_pool *pool, apr_uint32_t *load)
 {
     int i, start = __atomic_load_n(&pool->last, __ATOMIC_RELAXED), best = start;
     pp_interp *found = NULL;
@@ -344,7 +346,7 @@ static pp_interp *nested(interp_pool *pool)
     return NULL;
 }
 
-apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_interp **interp)
+HOT_PATH apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_interp **interp)
 {
     interp_pool *pool = __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE);
     apr_uint32_t load = 0;
@@ -363,7 +365,7 @@ apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_interp **int
 
 /* The lock is taken only when somebody waits. `busy` goes down before `waiting` is read, and who
  * waits raises `waiting` before it looks at `busy`: one of the two sees the other. */
-void pp_group_release(pp_group *group, pp_interp *interp)
+HOT_PATH void pp_group_release(pp_group *group, pp_interp *interp)
 {
     interp_pool *pool = __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE);
 

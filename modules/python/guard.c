@@ -8,6 +8,8 @@
 
 #include <apr_time.h>
 
+#include "modules/common/hot.h"
+
 /* How long to sleep before looking again. Only threads of one handler that use the same req while
  * one of them sends or reads come here. */
 #define RETRY_INTERVAL apr_time_from_msec(1)
@@ -39,28 +41,19 @@ static void wait_for_guard(pp_guard *guard, unsigned long me)
 
 /* Only the thread that wrote its identity there can find it there, so the first look needs no
  * order. */
-static void guard_take(pp_guard *guard)
+HOT_PATH void pp_guard_take(pp_guard *guard)
 {
-    unsigned long me = PyThread_get_thread_ident();
+    unsigned long me = pp_guard_self();
 
     if (atomic_load_explicit(&guard->inside, memory_order_relaxed) != me &&
         (atomic_load_explicit(&guard->starving, memory_order_relaxed) || !try_take(guard, me)))
         wait_for_guard(guard, me);
-    guard->depth++;
 }
 
-static int may_enter(const pp_guard *guard)
+int pp_guard_judge(pp_guard *guard)
 {
-    int state = atomic_load_explicit(&guard->state, memory_order_acquire);
-
-    return state == GUARD_OPEN ||
-           (state == GUARD_OWNED && guard->owner == PyThread_get_thread_ident());
-}
-
-int pp_guard_enter(pp_guard *guard)
-{
-    guard_take(guard);
-    if (may_enter(guard))
+    if (atomic_load_explicit(&guard->state, memory_order_acquire) == GUARD_OWNED &&
+        guard->owner == pp_guard_self())
         return 0;
     pp_guard_leave(guard);
     PyErr_SetString(PyExc_RuntimeError,
@@ -68,28 +61,23 @@ int pp_guard_enter(pp_guard *guard)
     return -1;
 }
 
-void pp_guard_leave(pp_guard *guard)
-{
-    if (--guard->depth == 0)
-        atomic_store_explicit(&guard->inside, 0, memory_order_release);
-}
-
 /* The state first: threads that enter over and over would hardly ever leave room to do it inside.
  */
 static void change(pp_guard *guard, pp_guard_state state)
 {
     atomic_store_explicit(&guard->state, state, memory_order_release);
-    guard_take(guard);
+    pp_guard_take(guard);
+    guard->depth++;
     pp_guard_leave(guard);
 }
 
 void pp_guard_own(pp_guard *guard)
 {
-    guard->owner = PyThread_get_thread_ident();
+    guard->owner = pp_guard_self();
     change(guard, GUARD_OWNED);
 }
 
-void pp_guard_shut(pp_guard *guard)
+HOT_PATH void pp_guard_shut(pp_guard *guard)
 {
     change(guard, GUARD_SHUT);
 }

@@ -9,6 +9,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef enum pp_guard_state {
@@ -25,9 +26,38 @@ typedef struct pp_guard {
     unsigned long owner;  /* who may enter in GUARD_OWNED; set before that state */
 } pp_guard;
 
+/* The parts of pp_guard_enter that are seldom needed: the guard is taken; whether its state lets
+ * the caller stay. */
+void pp_guard_take(pp_guard *guard);
+int pp_guard_judge(pp_guard *guard);
+
+/* Python's name for the calling thread. */
+static inline unsigned long pp_guard_self(void)
+{
+    return (unsigned long)pthread_self();
+}
+
 /* 0, or -1 with RuntimeError: the request is over. The GIL is held before and after. */
-int pp_guard_enter(pp_guard *guard);
-void pp_guard_leave(pp_guard *guard);
+static inline int pp_guard_enter(pp_guard *guard)
+{
+    unsigned long nobody = 0;
+
+    if (atomic_load_explicit(&guard->starving, memory_order_relaxed) ||
+        !atomic_compare_exchange_strong_explicit(&guard->inside, &nobody, pp_guard_self(),
+                                                 memory_order_acquire, memory_order_relaxed))
+        pp_guard_take(guard);
+    guard->depth++;
+    if (atomic_load_explicit(&guard->state, memory_order_acquire) == GUARD_OPEN)
+        return 0;
+    return pp_guard_judge(guard);
+}
+
+static inline void pp_guard_leave(pp_guard *guard)
+{
+    if (--guard->depth == 0)
+        atomic_store_explicit(&guard->inside, 0, memory_order_release);
+}
+
 /* Lets only the calling thread in from now on, or nobody; waits until no other thread is inside. */
 void pp_guard_own(pp_guard *guard);
 void pp_guard_shut(pp_guard *guard);

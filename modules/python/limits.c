@@ -3,6 +3,7 @@
  * handler can't both run: what it finds there stays so until it has left. */
 #include "modules/python/limits.h"
 
+#include "modules/common/hot.h"
 #include "modules/python/apache_module.h"
 #include "modules/python/child.h"
 
@@ -23,7 +24,7 @@ static void raise_in(void *late_)
 }
 
 /* A watch is made at a thread's first limited call in an interpreter, and kept with its state. */
-void pp_limits_begin(pp_thread *state, apr_int64_t limit)
+HOT_PATH void pp_limits_begin(pp_thread *state, apr_int64_t limit)
 {
     pp_child *child = pp_child_started();
 
@@ -35,7 +36,7 @@ void pp_limits_begin(pp_thread *state, apr_int64_t limit)
     watch_arm(state->watch, limit);
 }
 
-void pp_limits_end(pp_thread *state)
+HOT_PATH void pp_limits_end(pp_thread *state)
 {
     if (state->limited != state->depth)
         return; /* none, or that of an outer call */

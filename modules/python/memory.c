@@ -19,6 +19,8 @@
 #define block_size(p) malloc_usable_size(p)
 #else
 #include <malloc.h>
+
+#include "modules/common/hot.h"
 #define block_size(p) malloc_usable_size(p)
 #endif
 
@@ -32,7 +34,7 @@ static __thread int exempt;
 static __thread int describes;
 static __thread int refused; /* something, since pp_memory_begin */
 
-apr_int64_t pp_memory_used(void)
+HOT_PATH apr_int64_t pp_memory_used(void)
 {
     return __atomic_load_n(&used, __ATOMIC_RELAXED);
 }
@@ -47,7 +49,7 @@ void pp_memory_describe(int on)
     describes = on;
 }
 
-void pp_memory_begin(void)
+HOT_PATH void pp_memory_begin(void)
 {
     refused = 0;
 }

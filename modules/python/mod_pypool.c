@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 
 #include "modules/common/report.h"
+#include "modules/common/hot.h"
 #include "modules/common/status_board.h"
 #include "modules/python/child.h"
 #include "modules/python/conf.h"
@@ -57,7 +58,7 @@ static int nothing_to_run(request_rec *r)
 }
 
 /* PythonHandler. Each line is a step; what it takes is in the file that the name says. */
-static int content_handler(request_rec *r)
+HOT_PATH static int content_handler(request_rec *r)
 {
     const pp_conf *conf;
     const pp_handlers *handlers;
@@ -114,7 +115,7 @@ static int post_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, serve
 {
     (void)plog;
     (void)ptemp;
-    (void)s;
+    pp_conf_end(s);
     return pp_child_prepare(p) == APR_SUCCESS ? OK : HTTP_INTERNAL_SERVER_ERROR;
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The request object: made, closed, and its type.
  *
- * An object is small and made for each request; tables, server, connection and neighbours are made
- * when a script first asks for them. They hold a strong reference to `req` (the guard is in it) and
- * `req` holds one to each: pp_request_close breaks these cycles, so that memory is back before the
- * next request and the garbage collector has nothing to do. */
+ * An object is small and used again when no script has kept it; tables, server, connection and
+ * neighbours are made when a script first asks for them. They hold a strong reference to `req` (the
+ * guard is in it) and `req` holds one to each: pp_request_end breaks these cycles, so that memory
+ * is back before the next request and the garbage collector has nothing to do. */
 #include "modules/python/request_methods.h"
 
 #include <string.h>
 #include <structmember.h>
+#include "modules/common/hot.h"
 #include "modules/python/apache_module.h"
 #include "modules/python/field.h"
 
@@ -29,11 +30,40 @@ static pp_request *request_alloc(PyTypeObject *type, request_rec *r, pp_call *ca
     return self;
 }
 
-PyObject *pp_request_new(pp_call *call)
+/* Whether nobody but the caller refers to it. */
+static int is_unshared(PyObject *op)
 {
-    pp_state *state = pp_state_of(call->module);
+#ifdef Py_GIL_DISABLED
+    (void)op;
+    return 0; /* its references are counted in several places */
+#else
+    return Py_REFCNT(op) == 1;
+#endif
+}
 
-    call->req = (PyObject *)request_alloc(state->request_type, call->r, call);
+/* Whatever belonged to the request before was dropped when that ended. */
+static PyObject *reopen(pp_request *self, pp_call *call)
+{
+    memset(&self->guard, 0, sizeof(self->guard));
+    self->r = call->r;
+    self->call = call;
+    self->content_type_set = 0;
+    return (PyObject *)self;
+}
+
+/* The collector shows all objects to scripts that ask for them, so a spare may have been found. */
+HOT_PATH PyObject *pp_request_new(pp_call *call, PyObject **spare)
+{
+    PyObject *kept = *spare;
+
+    *spare = NULL;
+    if (kept && is_unshared(kept)) {
+        call->req = reopen((pp_request *)kept, call);
+    } else {
+        Py_XDECREF(kept);
+        call->req =
+            (PyObject *)request_alloc(pp_state_of(call->module)->request_type, call->r, call);
+    }
     return call->req;
 }
 
@@ -55,18 +85,8 @@ PyObject *pp_request_beside(pp_request *self, int which)
     return Py_XNewRef(self->related[which]);
 }
 
-request_rec *pp_request_enter(pp_request *req)
-{
-    return pp_guard_enter(&req->guard) == 0 ? req->r : NULL;
-}
-
-void pp_request_leave(pp_request *req)
-{
-    pp_guard_leave(&req->guard);
-}
-
 /* Drops everything that leads to other objects: cycles end here, none waits for the collector. */
-static void drop_parts(pp_request *self)
+HOT_PATH static void drop_parts(pp_request *self)
 {
     int i;
 
@@ -94,7 +114,7 @@ void pp_request_own(PyObject *op)
     }
 }
 
-void pp_request_close(PyObject *op)
+HOT_PATH static void close_request(PyObject *op)
 {
     pp_request *self = (pp_request *)op;
     int i;
@@ -103,7 +123,7 @@ void pp_request_close(PyObject *op)
     /* Those made here only; what another call made is its own to close. */
     for (i = 0; i < PP_RELATED; i++) {
         if (self->related[i])
-            pp_request_close(self->related[i]);
+            close_request(self->related[i]);
     }
     if (self->body)
         body_close(self->body);
@@ -113,6 +133,15 @@ void pp_request_close(PyObject *op)
     self->call = NULL;
     self->r = NULL;
     drop_parts(self);
+}
+
+HOT_PATH void pp_request_end(PyObject *op, PyObject **spare)
+{
+    close_request(op);
+    if (!*spare && is_unshared(op))
+        *spare = op;
+    else
+        Py_DECREF(op);
 }
 
 /* 0, or -1 with an exception when `entry` (callable, data) failed. */

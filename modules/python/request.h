@@ -2,8 +2,8 @@
  * The request object `req`, and how the core of the module makes and ends one.
  *
  * A script may keep `req` (or a table or connection taken from it) beyond its request: the object
- * stays, but pp_request_close shuts its guard, and every access afterwards raises RuntimeError. An
- * object is never used for a second request. */
+ * stays, but pp_request_end shuts its guard, and every access afterwards raises RuntimeError. Only
+ * an object that nobody can have kept is used for a second request. */
 #ifndef INTERPOOL_PYTHON_REQUEST_H
 #define INTERPOOL_PYTHON_REQUEST_H
 
@@ -33,7 +33,7 @@ enum {
     PP_RELATED
 };
 
-/* All objects are owned references, made when first asked for, dropped by pp_request_close. */
+/* All objects are owned references, made when first asked for, dropped by pp_request_end. */
 typedef struct pp_request {
     PyObject_HEAD
     PyObject *dict; /* what scripts put on req; stays when the request is over */
@@ -51,8 +51,9 @@ typedef struct pp_request {
 
 /* ---- for the core ---- */
 
-/* New reference, or NULL with an exception. Sets call->req. GIL held. */
-PyObject *pp_request_new(pp_call *call);
+/* New reference, or NULL with an exception. Sets call->req. `spare` is the calling thread's place
+ * for an object that pp_request_end has kept, or NULL. GIL held. */
+PyObject *pp_request_new(pp_call *call, PyObject **spare);
 
 /* Calls what scripts gave to req.register_cleanup, the last first. GIL held. When one fails,
  * `report` is called with its exception set, and clears it. */
@@ -62,9 +63,10 @@ void pp_request_run_cleanups(PyObject *req, void (*report)(pp_call *call));
  * that is inside. GIL held. */
 void pp_request_own(PyObject *req);
 
-/* Ends req and everything made from it; waits for a Python thread that is inside. Keeps the
- * caller's reference. Clears call->req. GIL held. */
-void pp_request_close(PyObject *req);
+/* Ends req and everything made from it; waits for a Python thread that is inside. Clears call->req
+ * and steals the caller's reference. An object that nobody else refers to becomes the spare. GIL
+ * held. */
+void pp_request_end(PyObject *req, PyObject **spare);
 
 /* ---- for the other files of the script API ---- */
 
@@ -72,8 +74,15 @@ void pp_request_close(PyObject *req);
 PyObject *pp_request_type_new(PyObject *module);
 
 /* The request_rec, or NULL with RuntimeError when the request is over. Pairs with leave. */
-request_rec *pp_request_enter(pp_request *req);
-void pp_request_leave(pp_request *req);
+static inline request_rec *pp_request_enter(pp_request *req)
+{
+    return pp_guard_enter(&req->guard) == 0 ? req->r : NULL;
+}
+
+static inline void pp_request_leave(pp_request *req)
+{
+    pp_guard_leave(&req->guard);
+}
 
 extern PyGetSetDef pp_request_fields[]; /* request_fields.c */
 

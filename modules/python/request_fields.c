@@ -7,6 +7,7 @@
 #include <apr_strings.h>
 #include <http_core.h>
 #include <http_protocol.h>
+#include "modules/common/hot.h"
 #include "modules/python/apache_module.h"
 #include "modules/python/field.h"
 #include "modules/python/server.h"
@@ -29,7 +30,7 @@ static PyObject *field_get(PyObject *op, void *closure)
 }
 
 /* 0, or -1. The setter for every attribute that can be set; a NULL value is a `del`. */
-static int field_set(PyObject *op, PyObject *value, void *closure)
+HOT_PATH static int field_set(PyObject *op, PyObject *value, void *closure)
 {
     const pp_field *field = closure;
     request_rec *r;
@@ -117,7 +118,7 @@ static int set_status_line(PyObject *op, void *at, PyObject *value, const pp_fie
 }
 
 /* Through httpd, since filters depend on the type; None takes it away. */
-static int set_content_type(PyObject *op, void *at, PyObject *value, const pp_field *field)
+HOT_PATH static int set_content_type(PyObject *op, void *at, PyObject *value, const pp_field *field)
 {
     pp_request *self = (pp_request *)op;
     const char *type = NULL;

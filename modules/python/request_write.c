@@ -6,6 +6,8 @@
 
 #include <apr_errno.h>
 
+#include "modules/common/hot.h"
+
 /* -1, always: BrokenPipeError, which is the OSError that mod_python's IOError has become. */
 static int write_failed(apr_status_t rv)
 {
@@ -29,7 +31,7 @@ int pp_request_pass(pp_request *req, int flush)
     return rv == APR_SUCCESS ? 0 : write_failed(rv);
 }
 
-int pp_request_writable(pp_request *req)
+HOT_PATH int pp_request_writable(pp_request *req)
 {
     if (req->r->connection->aborted)
         return write_failed(APR_ECONNABORTED);
@@ -72,7 +74,8 @@ static int flush_argument(PyObject *const *args, Py_ssize_t n, PyObject *names, 
 
 /* write(text or bytes[, flush]): the object is held, or its buffer locked, until httpd has the
  * bytes */
-PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssize_t n, PyObject *names)
+HOT_PATH PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssize_t n,
+                                    PyObject *names)
 {
     pp_request *req = (pp_request *)op;
     pp_bytes bytes;

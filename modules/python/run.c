@@ -16,6 +16,7 @@
 #include <apr_strings.h>
 #include <http_log.h>
 
+#include "modules/common/hot.h"
 #include "modules/common/length_guard.h"
 #include "modules/python/apache_module.h"
 #include "modules/python/call.h"
@@ -145,7 +146,7 @@ static void name_place(pp_call *call, PyObject *function, failure *f)
 
 /* What a handler says: a status, or a failure. 200 is meant as OK (httpd would add its own page);
  * 1xx is no answer, but an announcement of one. */
-static int translate(pp_call *call, PyObject *said, failure *f)
+HOT_PATH static int translate(pp_call *call, PyObject *said, failure *f)
 {
     int overflow = 0;
     long value;
@@ -323,8 +324,7 @@ static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyO
         pp_request_run_cleanups(req, report_cleanup);
     }
     pp_limits_begin(state, limit);
-    pp_request_close(req);
-    Py_DECREF(req);
+    pp_request_end(req, &state->spare);
     pp_limits_end(state);
     return status;
 }
@@ -353,13 +353,12 @@ static void describe_call(pp_call *call, pp_interp *interp, const pp_group *grou
     ap_set_module_config(r->request_config, &pypool_module, call);
 }
 
-int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, const pp_conf *conf,
-           request_rec *r, failure *f)
+HOT_PATH int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers,
+                    const pp_conf *conf, request_rec *r, failure *f)
 {
     pp_call *call = apr_pcalloc(r->pool, sizeof(*call));
     pp_thread *state = pp_thread_of(interp);
-    PyObject
-        *req; /* owned; scripts may hold more references, which pp_request_close makes harmless */
+    PyObject *req; /* owned; scripts may keep it, which pp_request_end makes harmless */
     int status;
 
     /* From here the order matters: the GIL before Python's objects, the limit off before what is
@@ -371,7 +370,7 @@ int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, cons
     pp_enter_in_turn(state);
     pp_memory_begin();
     pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
-    req = pp_request_new(call);
+    req = pp_request_new(call, &state->spare);
     if (req) {
         status = call_handlers(state, group, handlers, conf, call, req, f);
         status = finish_call(state, call, conf, req, status, f);

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "modules/common/hot.h"
 #include "modules/python/text.h"
 
 /* One handler's place in an interpreter's table, used with its GIL held. All objects are owned
@@ -101,8 +102,8 @@ static void keep(pp_script *script, PyObject *found, const char *path, apr_int64
     Py_XDECREF(old.file);
 }
 
-PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, const pp_conf *conf,
-                            request_rec *r)
+HOT_PATH PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, const pp_conf *conf,
+                                     request_rec *r)
 {
     int kept = h->id >= 0 && !h->by_file && !h->components;
     pp_script *script = kept ? &interp->scripts[h->id] : NULL;

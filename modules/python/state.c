@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "modules/common/hot.h"
+
 /* Belongs to one thread; nobody else looks at it, so there is no lock. malloc'd: a thread has no
  * pool that ends with it. */
 typedef struct state_row {
@@ -15,9 +17,8 @@ typedef struct state_row {
 
 static pthread_key_t row_key; /* only for its destructor: __thread is what is read */
 static __thread state_row *row;
-static __thread volatile sig_atomic_t inside; /* pp_enter minus pp_leave; a signal handler asks */
-
-static __thread int calls; /* pp_thread_begin minus pp_thread_end */
+static __thread pp_thread *recent; /* of `row`: the one asked for last */
+static __thread pp_thread_marks marks;
 
 /* Waits for the interpreter's GIL, so a script that never gives it up holds the thread. */
 static void delete_state(pp_thread *state)
@@ -26,6 +27,7 @@ static void delete_state(pp_thread *state)
         watchdog_remove(state->watch);
     if (!state->keep) {
         PyEval_RestoreThread(state->python);
+        Py_CLEAR(state->spare);
         PyThreadState_Clear(state->python);
         PyThreadState_DeleteCurrent();
     }
@@ -41,6 +43,7 @@ static void delete_row(void *gone)
     int i;
 
     row = mine;
+    recent = NULL;
     for (i = mine->size - 1; i >= 0; i--)
         if (mine->states[i])
             delete_state(mine->states[i]);
@@ -92,6 +95,7 @@ static pp_thread *add_state(pp_interp *interp, PyThreadState *python)
     state->interp = interp;
     state->python = python;
     state->thread = PyThread_get_thread_ident();
+    state->marks = &marks;
     *place = state;
     return state;
 }
@@ -108,17 +112,27 @@ pp_thread *pp_thread_adopt(pp_interp *interp, PyThreadState *python)
 /* The caller ends the interpreter and with it the thread state. */
 void pp_thread_forget(pp_interp *interp)
 {
+    recent = NULL;
     free(row->states[interp->index]);
     row->states[interp->index] = NULL;
 }
 
-pp_thread *pp_thread_of(pp_interp *interp)
+/* The state that the calling thread has in `interp` already, or NULL. */
+static pp_thread *known_state(const pp_interp *interp)
+{
+    if (!recent || recent->interp != interp)
+        recent = row && interp->index < row->size ? row->states[interp->index] : NULL;
+    return recent;
+}
+
+/* A thread mostly serves one interpreter again and again. */
+HOT_PATH pp_thread *pp_thread_of(pp_interp *interp)
 {
     PyThreadState *python;
-    pp_thread *state;
+    pp_thread *state = known_state(interp);
 
-    if (row && interp->index < row->size && row->states[interp->index])
-        return row->states[interp->index];
+    if (state)
+        return state;
     /* The state in the main interpreter comes first: before 3.12 extensions that call
      * PyGILState_Ensure get a thread's first one, and only there can it work. */
     if (interp->index && interp->main && !pp_thread_of(interp->main))
@@ -135,38 +149,37 @@ pp_thread *pp_thread_of(pp_interp *interp)
     return state;
 }
 
-void pp_thread_begin(pp_thread *state)
+HOT_PATH void pp_thread_begin(pp_thread *state)
 {
-    calls++;
+    state->marks->calls++;
     state->depth++;
 }
 
-void pp_thread_end(pp_thread *state)
+HOT_PATH void pp_thread_end(pp_thread *state)
 {
     state->depth--;
-    calls--;
+    state->marks->calls--;
 }
 
-int pp_thread_calling(void)
+HOT_PATH int pp_thread_calling(void)
 {
-    return calls > 0;
+    return marks.calls > 0;
 }
 
 /* The mark is set first and cleared last: a signal in between finds the thread "inside". */
-void pp_enter(pp_thread *state)
+HOT_PATH void pp_enter(pp_thread *state)
 {
-    inside++;
+    state->marks->inside++;
     PyEval_RestoreThread(state->python);
 }
 
-void pp_leave(pp_thread *state)
+HOT_PATH void pp_leave(pp_thread *state)
 {
-    (void)state;
     (void)PyEval_SaveThread();
-    inside--;
+    state->marks->inside--;
 }
 
-void pp_enter_in_turn(pp_thread *state)
+HOT_PATH void pp_enter_in_turn(pp_thread *state)
 {
     pp_turnstile *turnstile = state->interp->turnstile;
 
@@ -174,11 +187,11 @@ void pp_enter_in_turn(pp_thread *state)
         pp_enter(state);
         return;
     }
-    inside++;
+    state->marks->inside++;
     pp_turnstile_enter(turnstile, state->python);
 }
 
-void pp_leave_in_turn(pp_thread *state)
+HOT_PATH void pp_leave_in_turn(pp_thread *state)
 {
     pp_turnstile *turnstile = state->interp->turnstile;
 
@@ -187,21 +200,18 @@ void pp_leave_in_turn(pp_thread *state)
         return;
     }
     pp_turnstile_leave(turnstile);
-    inside--;
+    state->marks->inside--;
 }
 
 /* Async-signal-safe: reads one variable of this thread. */
 int pp_thread_inside(void)
 {
-    return inside > 0;
+    return marks.inside > 0;
 }
 
 pp_thread *pp_thread_nested(pp_interp *interp)
 {
-    pp_thread *state;
+    pp_thread *state = known_state(interp);
 
-    if (!row || interp->index >= row->size)
-        return NULL;
-    state = row->states[interp->index];
     return state && state->depth ? state : NULL;
 }

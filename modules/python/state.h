@@ -5,12 +5,22 @@
 #ifndef INTERPOOL_PYTHON_STATE_H
 #define INTERPOOL_PYTHON_STATE_H
 
+#include <signal.h>
+
 #include "modules/python/interp.h"
 #include "modules/common/watchdog.h"
+
+/* Of one thread. They are reached through its states: finding a thread-local variable is a call. */
+typedef struct pp_thread_marks {
+    volatile sig_atomic_t inside; /* pp_enter minus pp_leave; a signal handler asks */
+    int calls;                    /* pp_thread_begin minus pp_thread_end */
+} pp_thread_marks;
 
 typedef struct pp_thread {
     pp_interp *interp;
     PyThreadState *python;
+    pp_thread_marks *marks;
+    PyObject *spare;      /* owned, of the interpreter: see pp_request_new */
     watch *watch;         /* of PythonTimeLimit; NULL until first armed */
     unsigned long thread; /* Python's name for the thread */
     int depth;            /* calls in progress: more than 1 when a sub-request nests */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <apr_strings.h>
 #include "modules/common/header_check.h"
+#include "modules/common/hot.h"
 
 PyObject *pp_text_n(const char *text, size_t len)
 {
@@ -24,6 +25,12 @@ PyObject *pp_text(const char *text)
 /* The UTF-8 form is cached in the str: the second use of a constant costs nothing. */
 static int open_str(pp_bytes *bytes, PyObject *value)
 {
+    if (PyUnicode_IS_COMPACT_ASCII(value)) {
+        bytes->data = PyUnicode_DATA(value);
+        bytes->len = PyUnicode_GET_LENGTH(value);
+        bytes->held = Py_NewRef(value);
+        return 0;
+    }
     bytes->data = PyUnicode_AsUTF8AndSize(value, &bytes->len);
     if (bytes->data) {
         bytes->held = Py_NewRef(value);
@@ -43,7 +50,7 @@ static int open_str(pp_bytes *bytes, PyObject *value)
 }
 
 /* PyBUF_SIMPLE asks for one contiguous piece; what is not raises BufferError. */
-int pp_bytes_open(pp_bytes *bytes, PyObject *value, const char *what)
+HOT_PATH int pp_bytes_open(pp_bytes *bytes, PyObject *value, const char *what)
 {
     /* What pp_bytes_close looks at, whatever happens below. */
     bytes->held = NULL;
@@ -63,7 +70,7 @@ int pp_bytes_open(pp_bytes *bytes, PyObject *value, const char *what)
 }
 
 /* Of bytes that were opened; once. */
-void pp_bytes_close(pp_bytes *bytes)
+HOT_PATH void pp_bytes_close(pp_bytes *bytes)
 {
     Py_CLEAR(bytes->held);
     if (bytes->view.obj)
@@ -112,7 +119,7 @@ static int terminate(pp_bytes *bytes)
     return 0;
 }
 
-int pp_text_open(pp_bytes *bytes, PyObject *value, pp_text_kind kind, const char *what)
+HOT_PATH int pp_text_open(pp_bytes *bytes, PyObject *value, pp_text_kind kind, const char *what)
 {
     if (pp_bytes_open(bytes, value, what) != 0)
         return -1;
@@ -122,7 +129,8 @@ int pp_text_open(pp_bytes *bytes, PyObject *value, pp_text_kind kind, const char
     return -1;
 }
 
-const char *pp_text_copy(apr_pool_t *pool, PyObject *value, pp_text_kind kind, const char *what)
+HOT_PATH const char *pp_text_copy(apr_pool_t *pool, PyObject *value, pp_text_kind kind,
+                                  const char *what)
 {
     const char *copy;
     pp_bytes bytes;

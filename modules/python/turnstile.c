@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "modules/common/hot.h"
+
 #define CACHE_LINE 64
 
 #define LOOKS      256 /* some microseconds */
@@ -76,7 +78,7 @@ static void look(pp_turnstile *turnstile)
         turnstile->next_rest *= 2;
 }
 
-void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python)
+HOT_PATH void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python)
 {
     pthread_mutex_lock(&turnstile->next);
     if (__atomic_load_n(&turnstile->inside, __ATOMIC_RELAXED))
@@ -87,7 +89,7 @@ void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python)
 }
 
 /* Counted last: who looks finds the GIL free. */
-void pp_turnstile_leave(pp_turnstile *turnstile)
+HOT_PATH void pp_turnstile_leave(pp_turnstile *turnstile)
 {
     (void)PyEval_SaveThread();
     __atomic_fetch_sub(&turnstile->inside, 1, __ATOMIC_RELAXED);
