@@ -4,6 +4,7 @@ fast the machine is."""
 import json
 import math
 import os
+import re
 import resource
 import selectors
 import signal
@@ -143,6 +144,12 @@ class TestShares:
         assert sum(started.values()) == 1800
         for path, share in (("/ok", 3 / 4.5), ("/vary", 0.5 / 4.5), ("/tally", 1 / 4.5)):
             assert abs(started[path] - 1800 * share) < 5 * (1800 * share * (1 - share)) ** 0.5
+
+    def test_a_percentile_of_few_answers_is_not_printed(self, bad, tmp_path):
+        (tmp_path / "urls").write_text("20 /ok\n1 /vary\n")
+        out = text("-n", 2400, "-c", 2, "--seed", 3, "--urls", tmp_path / "urls", bad.url)
+        assert re.search(r"^/ok +2\d+ +2\d+ +[\d.]+ \w+ +[\d.]+ \w+$", out, re.M)
+        assert re.search(r"^/vary +1\d\d +1\d\d +[\d.]+ \w+ +-$", out, re.M)
 
     def test_urls_come_from_standard_input_too(self, bad):
         result = drive("-n", 10, "--urls", "-", input=f"{bad.url}/ok\n")

@@ -185,6 +185,7 @@ static void describe_part(struct part_report *p, const struct stored *s)
     p->failed = stats_failed(&r->stats);
     p->p50 = hist_percentile(h, 50);
     p->p99 = hist_percentile(h, 99);
+    p->p99_known = hist_percentile_known(h, 99);
     p->client_bound = r->client_bound;
 }
 

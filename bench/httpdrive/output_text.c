@@ -257,7 +257,9 @@ static void print_targets(const struct result *r, FILE *out)
         fprintf(out, "%-40.40s %10llu %10llu %10s %10s\n", r->plan->targets[i].path,
                 (unsigned long long)t->started, (unsigned long long)t->ok,
                 time_text((double)hist_percentile(t->response, 50), median, sizeof(median)),
-                time_text((double)hist_percentile(t->response, 99), high, sizeof(high)));
+                hist_percentile_known(t->response, 99)
+                    ? time_text((double)hist_percentile(t->response, 99), high, sizeof(high))
+                    : "-");
     }
 }
 
@@ -314,7 +316,7 @@ static void print_parts(const struct result *r, FILE *out)
         fprintf(out, "%-24.24s %8llu %12.2f %8llu %10s %10s%s\n", p->host,
                 (unsigned long long)p->segment, p->requests_per_second,
                 (unsigned long long)p->failed, time_text((double)p->p50, median, sizeof(median)),
-                time_text((double)p->p99, high, sizeof(high)),
+                p->p99_known ? time_text((double)p->p99, high, sizeof(high)) : "-",
                 p->client_bound ? "  CLIENT-BOUND" : "");
     }
 }

@@ -24,7 +24,8 @@ struct part_report {
     uint64_t segment;           /* which part of the load */
     double requests_per_second; /* completed within `seconds`, over `seconds` */
     uint64_t failed;
-    nsec p50, p99; /* of the response time */
+    nsec p50, p99;  /* of the response time */
+    bool p99_known; /* enough samples are above it */
     bool client_bound;
 };
 
