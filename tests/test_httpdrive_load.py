@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
@@ -346,9 +347,10 @@ class TestUnreached:
         assert failures(result) == {"connect-failed": 3}
         assert [error["errno"] for error in result["errors"]] == ["EADDRNOTAVAIL"]
 
-    @pytest.mark.skipif(subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0,
-                        reason="no network namespace can be made")
+    @pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
     def test_no_way_to_the_server(self):
+        if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
+            pytest.skip("no network namespace can be made")
         done = subprocess.run(["unshare", "-n", DRIVER, "-q", "--json", "-", "-n", "3", "http://127.0.0.1:80/"],
                               capture_output=True, text=True, timeout=60)
         result = json.loads(done.stdout)
