@@ -83,6 +83,10 @@ HARMLESS = {
     "suspended_coroutine": "co = coroutine.wrap(function() coroutine.yield() end); co(); kept = co",
     "locale": "os.setlocale('C.UTF-8')",
     "warn": "warn('@on'); warn('@off')",
+    "writer_of_a_library": "local f xpcall(function() math[nil] = 1 end, function() f = debug.getinfo(3, 'f').func end) "
+                           "pcall(f, _G, 'x', 1) pcall(f, _G, 'print', 1) pcall(f, string, 'x', 1) assert(pcall(f, math, 'x', 1))",
+    "writer_of_globals": "local f xpcall(function() _G[nil] = 1 end, function() f = debug.getinfo(3, 'f').func end) "
+                         "pcall(f, string, 'x', 1) pcall(f, package.loaded, 'x', 1) assert(pcall(f, _G, 'x', 1))",
     "error": "error('left by an error')",
     "error_in_library": "string.upper = nil; error({})",
 }
@@ -206,6 +210,14 @@ class TestOneVm:
             "assert(c == require 'counter' and package.loaded.counter == c)\n"
             "c.up() r:puts(c.up(), ' ', runs) end\n")
         assert [fetch(server.port, "/uses.lua").text for _ in range(3)] == ["2 1"] * 3
+
+    @pytest.mark.parametrize("searchers, text", [
+        ("{function() return function(name, data) return name .. data end, 7 end}", "found7"), ("{}", "nil"), ("nil", "nil")])
+    def test_searchers_in_place_of_all_are_asked(self, server, searchers, text):
+        (server.docroot / "found.lua").write_text("return 'in a file'")
+        assert self.run(server, "r:puts((require 'found'))", name="plain.lua").text == "in a file"
+        body = f"package.searchers = {searchers} local ok, got = pcall(require, 'found') r:puts(tostring(ok and got or nil))"
+        assert self.run(server, body, name="others.lua").text == text
 
     def test_a_module_can_run_twice_in_one_use(self, server):
         (server.docroot / "twice.lua").write_text("local e = _ENV\nlocal n = 0\nreturn function() n = n + 1 return n end\n")

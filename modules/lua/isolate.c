@@ -91,13 +91,18 @@ void lp_facade_settle(lua_State *L, int index)
 
 /* [-0, +0, v] Begins a __newindex(facade, key, value) whose first upvalue is the locked table: says
  * whether that has the key. Such a key can't be shadowed, since assigning nil to it later would
- * make the old value show. */
-static int is_locked(lua_State *L)
+ * make the old value show. A message handler can find and call these functions: with another
+ * facade, that would be written to and nobody know. */
+static int is_locked(lua_State *L, lua_Integer number)
 {
     int locked;
 
-    luaL_checktype(L, 1, LUA_TTABLE); /* a message handler can find and call these functions */
+    luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 3);
+    if (!lua_getmetatable(L, 1) || lua_rawgeti(L, 4, NUMBER) != LUA_TNUMBER ||
+        lua_tointeger(L, 5) != number) {
+        return luaL_argerror(L, 1, "not the table of this function");
+    }
     lua_pushvalue(L, 2);
     locked = lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL;
     lua_settop(L, 3);
@@ -107,10 +112,12 @@ static int is_locked(lua_State *L)
 /* __newindex of a library's facade; the second upvalue is its number. */
 static int facade_newindex(lua_State *L)
 {
-    if (is_locked(L)) {
+    lua_Integer number = lua_tointeger(L, lua_upvalueindex(2));
+
+    if (is_locked(L, number)) {
         lp_facade_settle(L, 1);
     } else {
-        mark_facade(L, lua_tointeger(L, lua_upvalueindex(2)));
+        mark_facade(L, number);
     }
     lua_rawset(L, 1);
     return 0;
@@ -121,7 +128,7 @@ static int globals_newindex(lua_State *L)
 {
     lp_vm *vm = lp_vm_of(L);
 
-    if (is_locked(L)) {
+    if (is_locked(L, LP_FACADE_GLOBALS)) {
         lp_facade_settle(L, 1);
     } else if (vm->written <= LP_WRITTEN_MOST) {
         vm->written++;

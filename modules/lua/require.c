@@ -87,14 +87,29 @@ static int find_file(lua_State *L, const char *name)
     return 1;
 }
 
+/* [-0, +0, -] Whether the script changed the searchers, or put others in their place. */
+static int searchers_changed(lua_State *L)
+{
+    const unsigned dirty = lp_vm_of(L)->dirty;
+    int changed = (dirty & (1u << LP_FACADE_SEARCHERS | 1u << LP_FACADE_PRELOAD)) != 0;
+
+    if (!changed && dirty & 1u << LP_FACADE_PACKAGE) {
+        lp_facade_push(L, LP_FACADE_PACKAGE);
+        lua_getfield(L, -1, "searchers");
+        lp_facade_push(L, LP_FACADE_SEARCHERS);
+        changed = !lua_rawequal(L, -1, -2);
+        lua_pop(L, 3);
+    }
+    return changed;
+}
+
 /* [-0, +2|+0, e] The usual case in little time: nobody changed the searchers, and the module is a
  * Lua file that was found before. */
 static int find_known(lua_State *L, const char *name)
 {
-    const unsigned changed = 1u << LP_FACADE_SEARCHERS | 1u << LP_FACADE_PRELOAD;
     int path;
 
-    if (lp_vm_of(L)->dirty & changed) {
+    if (searchers_changed(L)) {
         return 0;
     }
     push_package_field(L, "path", LUA_TSTRING);
