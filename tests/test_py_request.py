@@ -487,7 +487,26 @@ class TestFilters(PyServer):
 
 class TestAfterTheRequest(PyServer):
     CONF = PyServer.CONF + "PythonInterpreters 1\n"
-    SIZES = Sizes(processes=1, threads=1)
+    SIZES = Sizes(processes=1, threads=1, prefork=1)
+
+    LATE = """
+class Late:
+    def __init__(self, req): self.req = req
+    def __del__(self): self.req.late = 1
+req.late = Late(req)
+del req
+"""
+    SEARCH = """
+import gc
+old = [o for o in gc.get_objects() if type(o) is type(req) and o is not req]
+for o in old: o.found = 1
+o = old = None
+del req
+"""
+
+    def test_what_is_put_on_a_request_that_has_ended_is_not_on_the_next(self, script):
+        for statements in (self.LATE, self.SEARCH, "pass"):
+            assert script.do("req.write(repr(sorted(vars(req))))\n" + statements).text == "[]"
 
     def test_what_is_kept_is_refused(self, script):
         assert script.fetch("/keep.py").body == b"{}"

@@ -30,14 +30,15 @@ static pp_request *request_alloc(PyTypeObject *type, request_rec *r, pp_call *ca
     return self;
 }
 
-/* Whether nobody but the caller refers to it. */
-static int is_unshared(PyObject *op)
+/* Whether nobody but the caller refers to it, and nobody has left anything on it: a __del__ can, as
+ * long as it runs, and the collector shows all objects to scripts that ask for them. */
+static int is_as_new(PyObject *op)
 {
 #ifdef Py_GIL_DISABLED
     (void)op;
     return 0; /* its references are counted in several places */
 #else
-    return Py_REFCNT(op) == 1;
+    return Py_REFCNT(op) == 1 && !((pp_request *)op)->dict;
 #endif
 }
 
@@ -51,13 +52,12 @@ static PyObject *reopen(pp_request *self, pp_call *call)
     return (PyObject *)self;
 }
 
-/* The collector shows all objects to scripts that ask for them, so a spare may have been found. */
 HOT_PATH PyObject *pp_request_new(pp_call *call, PyObject **spare)
 {
     PyObject *kept = *spare;
 
     *spare = NULL;
-    if (kept && is_unshared(kept)) {
+    if (kept && is_as_new(kept)) {
         call->req = reopen((pp_request *)kept, call);
     } else {
         Py_XDECREF(kept);
@@ -138,7 +138,7 @@ HOT_PATH static void close_request(PyObject *op)
 HOT_PATH void pp_request_end(PyObject *op, PyObject **spare)
 {
     close_request(op);
-    if (!*spare && is_unshared(op))
+    if (!*spare && is_as_new(op))
         *spare = op;
     else
         Py_DECREF(op);
