@@ -129,6 +129,8 @@ def test_sessions_are_resumed_when_asked(secure, version):
     resumed = drive("-n", 20, "-f", version, "--no-keepalive", "--tls-resume", secure.url + "/ok")
     assert resumed["connections"]["tls_resumed"] == 19, "all but the first"
     assert resumed["latency_ns"]["tls"]["count"] == 20
+    assert "  TLS sessions resumed: 19\n" in text("-n", 20, "-f", version, "--no-keepalive", "--tls-resume",
+                                                  secure.url + "/ok")
 
 
 def test_server_name_and_protocol_are_offered(secure):

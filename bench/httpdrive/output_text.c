@@ -228,6 +228,8 @@ static void print_connections(const struct result *r, FILE *out)
                 (long long)hist_percentile(per, 50), (long long)per->max);
     else
         putc('\n', out);
+    if (r->plan->options.tls_resume)
+        fprintf(out, "  TLS sessions resumed: %llu\n", (unsigned long long)s->tls_resumed);
 }
 
 /* Sixty-four lines at most: with more values it is no tally of workers any more. */
