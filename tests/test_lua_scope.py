@@ -260,6 +260,22 @@ class TestPoolLimits:
                 "r:puts('end') end end")
             assert fetch(server.port, "/s.lua").text == "[inner]end"
 
+    def test_a_request_that_keeps_a_vm_needs_no_other(self, make_httpd):
+        """LuaScope request keeps the only VM: the document of an error and includes must not wait for it."""
+        server = make_httpd(modules=("luapool",), scripts=None, sizes=Sizes(threads=2, prefork=1), conf=load_module("include") + (
+            'LuaPoolMax 1\nLuaPoolWaitTimeout 20s\nLuaScope request\nErrorDocument 404 /answer.lua\n'
+            '<Files page.*>\nOptions +Includes\nSetOutputFilter INCLUDES\n</Files>\n'))
+        server.start()
+        (server.docroot / "answer.lua").write_text(COUNTER)
+        (server.docroot / "missing.lua").write_text("function handle() return 404 end")
+        include = '<!--#include virtual="/answer.lua" -->'
+        (server.docroot / "page.lua").write_text(f"function handle(r) r:puts('{include * 2}') end")
+        (server.docroot / "page.html").write_text(f'{include * 2}<!--#include virtual="/page.lua" -->')
+        for path, code, text in (("missing.lua", 404, "1"), ("page.lua", 200, "11"), ("page.html", 200, "1111")) * 2:
+            answer = fetch(server.port, "/" + path, timeout=60)
+            assert (answer.status, answer.text) == (code, text)
+        assert status(server)["TimedOut"] == "0"
+
 
 def test_hello_runs_unchanged_under_mod_lua(make_httpd):
     if not has_module("lua"):

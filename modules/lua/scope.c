@@ -6,8 +6,9 @@
  * be more connections than the pool has VMs). server: a pool of VMs for each file and virtual host.
  *
  * A script may cause a sub-request that a script answers. The inner call must not wait for a VM
- * that the outer may hold: it takes what is idle, or gets one of its own. A keeper's VM that is
- * busy is not entered a second time either. */
+ * that the outer may hold: it takes what is idle, or gets one of its own. So does a sub-request or
+ * redirect of a request that keeps one. A keeper's VM that is busy is not entered a second time
+ * either. */
 #include "modules/lua/scope.h"
 #include "modules/lua/limit.h"
 #include "modules/lua/run.h"
@@ -73,13 +74,40 @@ static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy, 
     idle_pool_release(pool, &vm->item, healthy, vm->now);
 }
 
-/* A VM from `pool`: an inner call, which only a sub-request can be, does not wait for one. */
+/* The pool that is destroyed once the whole response has been sent. */
+static apr_pool_t *response_pool(const request_rec *r)
+{
+    while (r->main) {
+        r = r->main;
+    }
+    return r->pool;
+}
+
+/* On the pool of a response: one of its requests keeps a VM of the child's pool until the end. */
+#define KEEPS_ONE "luapool:keeps"
+
+/* Whether this call must not wait for a VM, because its own thread or response may hold it: inside
+ * another call (which only a sub-request can be), or where LuaScope request kept one before. */
+static int is_inner(const request_rec *r)
+{
+    void *keeps = NULL;
+
+    if (r->main && lp_limit_nested()) {
+        return 1;
+    }
+    if (r->main || r->prev) {
+        apr_pool_userdata_get(&keeps, KEEPS_ONE, response_pool(r));
+    }
+    return keeps != NULL;
+}
+
+/* A VM from `pool`, or one outside of any. */
 static apr_status_t take(lp_lease *lease, idle_pool *pool)
 {
     idle_item *item;
     apr_status_t rv = APR_SUCCESS;
 
-    if (lease->r->main && lp_limit_nested()) {
+    if (is_inner(lease->r)) {
         item = idle_pool_borrow(pool);
     } else {
         rv = idle_pool_acquire(pool, &item);
@@ -130,6 +158,9 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
         rv = take(lease, lease->child->vms);
         k->vm = lease->vm;
         k->pool = lease->pool;
+        if (k->pool) {
+            apr_pool_userdata_setn(lease->child, KEEPS_ONE, NULL, response_pool(lease->r));
+        }
     } else if (!k->vm) {
         k->vm = lp_vm_make(&k->child->world);
         rv = k->vm ? APR_SUCCESS : APR_ENOMEM;
@@ -278,15 +309,6 @@ apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, co
         return enter_server(lease, conf);
     }
     return APR_EINVAL;
-}
-
-/* The pool that is destroyed once the whole response has been sent. */
-static apr_pool_t *response_pool(const request_rec *r)
-{
-    while (r->main) {
-        r = r->main;
-    }
-    return r->pool;
 }
 
 /* Gives back or closes a VM whose use has ended or will go on with the next call. */
