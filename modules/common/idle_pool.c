@@ -5,6 +5,7 @@
  * item or only the place of one, goes straight to the first in the queue. So nobody who comes later
  * can overtake, and a place that is passed on stays counted in `existing` all the time. */
 #include "modules/common/idle_pool.h"
+#include "modules/common/hot.h"
 #include "modules/common/wait_clock.h"
 
 #include <errno.h>
@@ -120,7 +121,7 @@ static void place_came_free(idle_pool *pool)
 }
 
 /* With the lock held: waits for an item or a place. */
-static apr_status_t wait_turn(idle_pool *pool, idle_item **item)
+COLD_PATH static apr_status_t wait_turn(idle_pool *pool, idle_item **item)
 {
     waiter w = {0};
     apr_time_t start = wait_clock_now();
@@ -165,7 +166,7 @@ static void push(idle_pool *pool, idle_item *item)
 }
 
 /* Fills a place that `existing` counts already. */
-static idle_item *make_item(idle_pool *pool)
+COLD_PATH static idle_item *make_item(idle_pool *pool)
 {
     idle_item *item = pool->calls.create(pool->calls.baton);
 
@@ -182,7 +183,7 @@ static idle_item *make_item(idle_pool *pool)
     return item;
 }
 
-apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **acquired)
+HOT_PATH apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **acquired)
 {
     apr_status_t rv = APR_SUCCESS;
     idle_item *item = NULL;
@@ -214,7 +215,7 @@ apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **acquired)
 }
 
 /* The place stays taken until the item is gone, so that never more than `max` exist. */
-static void drop(idle_pool *pool, idle_item *item)
+COLD_PATH static void drop(idle_pool *pool, idle_item *item)
 {
     pool->calls.destroy(item, pool->calls.baton);
     lock(pool);
@@ -241,7 +242,7 @@ static int keep(idle_pool *pool, idle_item *item)
     return 1;
 }
 
-void idle_pool_release(idle_pool *pool, idle_item *item, int healthy, apr_time_t now)
+HOT_PATH void idle_pool_release(idle_pool *pool, idle_item *item, int healthy, apr_time_t now)
 {
     int kept = 0;
 

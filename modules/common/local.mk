@@ -1,7 +1,7 @@
 # Code that both modules use; it knows neither Lua nor Python.
 noinst_LTLIBRARIES += %D%/libcommon.la
 %C%_libcommon_la_SOURCES = \
-  %D%/body.c %D%/body.h %D%/conf_value.c %D%/conf_value.h %D%/form.c %D%/form.h \
+  %D%/arena.c %D%/arena.h %D%/body.c %D%/body.h %D%/conf_value.c %D%/conf_value.h %D%/form.c %D%/form.h \
   %D%/header_check.c %D%/header_check.h %D%/hot.h %D%/idle_pool.c %D%/idle_pool.h \
   %D%/length_guard.c %D%/length_guard.h \
   %D%/output.c %D%/output.h \

@@ -3,6 +3,7 @@
  *
  * A version is one block of malloc, so that it can outlive the cache and the pool. */
 #include "modules/common/script_cache.h"
+#include "modules/common/hot.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ apr_status_t script_cache_make(script_cache **made, apr_pool_t *parent)
     return APR_SUCCESS;
 }
 
-int script_matches(const script *s, const apr_finfo_t *finfo)
+HOT_PATH int script_matches(const script *s, const apr_finfo_t *finfo)
 {
     return s->mtime == finfo->mtime && s->size == finfo->size && s->inode == finfo->inode &&
            s->device == finfo->device;

@@ -62,7 +62,7 @@ static void set_ap_auth_type(lua_State *L, request_rec *r, int value)
 
 /* ap_set_content_type() also tells filters that wait for the type; assigning the member would not.
  */
-static void set_content_type(lua_State *L, request_rec *r, int value)
+HOT_PATH static void set_content_type(lua_State *L, request_rec *r, int value)
 {
     size_t length;
     const char *type = luaL_checklstring(L, value, &length);

@@ -89,20 +89,28 @@ void lp_facade_settle(lua_State *L, int index)
     lua_pop(L, 3);
 }
 
-/* [-0, +0, v] Begins a __newindex(facade, key, value) whose first upvalue is the locked table: says
- * whether that has the key. Such a key can't be shadowed, since assigning nil to it later would
- * make the old value show. A message handler can find and call these functions: with another
- * facade, that would be written to and nobody know. */
-static int is_locked(lua_State *L, lua_Integer number)
+/* [-0, +0, v] Whether the first argument is a facade with this number. A message handler can find
+ * and call the functions below: with another facade, that would be written to and nobody know. */
+static void check_facade(lua_State *L, lua_Integer number)
+{
+    int top = lua_gettop(L);
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!lua_getmetatable(L, 1) || lua_rawgeti(L, -1, NUMBER) != LUA_TNUMBER ||
+        lua_tointeger(L, -1) != number) {
+        luaL_argerror(L, 1, "not the table of this function");
+    }
+    lua_settop(L, top);
+}
+
+/* [-0, +0, -] In a __newindex(facade, key, value) whose first upvalue is the locked table: whether
+ * that has the key. Such a key can't be shadowed, since assigning nil to it later would make the
+ * old value show. Only the arguments are left on the stack. */
+HOT_PATH static int is_locked(lua_State *L)
 {
     int locked;
 
-    luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 3);
-    if (!lua_getmetatable(L, 1) || lua_rawgeti(L, 4, NUMBER) != LUA_TNUMBER ||
-        lua_tointeger(L, 5) != number) {
-        return luaL_argerror(L, 1, "not the table of this function");
-    }
     lua_pushvalue(L, 2);
     locked = lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL;
     lua_settop(L, 3);
@@ -114,7 +122,8 @@ static int facade_newindex(lua_State *L)
 {
     lua_Integer number = lua_tointeger(L, lua_upvalueindex(2));
 
-    if (is_locked(L, number)) {
+    check_facade(L, number);
+    if (is_locked(L)) {
         lp_facade_settle(L, 1);
     } else {
         mark_facade(L, number);
@@ -124,11 +133,14 @@ static int facade_newindex(lua_State *L)
 }
 
 /* __newindex of the globals. */
-static int globals_newindex(lua_State *L)
+HOT_PATH static int globals_newindex(lua_State *L)
 {
     lp_vm *vm = lp_vm_of(L);
 
-    if (is_locked(L, LP_FACADE_GLOBALS)) {
+    if (lua_topointer(L, 1) != vm->globals) { /* those of an old use, which a C library keeps? */
+        check_facade(L, LP_FACADE_GLOBALS);
+    }
+    if (is_locked(L)) {
         lp_facade_settle(L, 1);
     } else if (vm->written <= LP_WRITTEN_MOST) {
         vm->written++;
@@ -446,7 +458,7 @@ static int repair(lua_State *L)
     return 0;
 }
 
-int lp_isolate_repair(lp_vm *vm)
+HOT_PATH int lp_isolate_repair(lp_vm *vm)
 {
     int ok;
 

@@ -117,7 +117,7 @@ void lp_limit_expire(void *baton)
 }
 
 /* The MPMs block signals in their threads. */
-static void unblock_signal(lp_thread *mine)
+COLD_PATH static void unblock_signal(lp_thread *mine)
 {
     sigset_t set;
 
@@ -131,7 +131,7 @@ static void unblock_signal(lp_thread *mine)
 }
 
 /* The order matters: once the watch is armed the handler may run. */
-void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
+HOT_PATH void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
 {
     lp_thread *mine = &this_thread;
 
@@ -148,7 +148,7 @@ void lp_limit_enter(lp_vm *vm, apr_interval_time_t limit)
     watch_arm(vm->watch, limit);
 }
 
-void lp_limit_leave(lp_vm *vm)
+HOT_PATH void lp_limit_leave(lp_vm *vm)
 {
     watch_disarm(vm->watch);
     vm->on->current = vm->outer;

@@ -28,7 +28,7 @@ static lp_child child;
 static ap_filter_rec_t *length_filter;
 
 /* The failure that the lack of a VM is. */
-static failure no_vm(apr_status_t why)
+COLD_PATH static failure no_vm(apr_status_t why)
 {
     failure f = {.kind = FAILURE_SCRIPT, .status = HTTP_INTERNAL_SERVER_ERROR};
 
@@ -45,7 +45,7 @@ static failure no_vm(apr_status_t why)
 }
 
 /* The answer for what is no script: a folder is for other handlers, what is not there is 404. */
-static int no_script(request_rec *r, apr_status_t why)
+COLD_PATH static int no_script(request_rec *r, apr_status_t why)
 {
     if (r->finfo.filetype == APR_DIR) {
         return DECLINED;
@@ -81,7 +81,7 @@ static apr_status_t run_script(lp_vm *vm, lp_call *call, failure *f)
 }
 
 /* Reports a failure; returns what the handler has to return. */
-static int failed(request_rec *r, const lp_conf *conf, const failure *f)
+COLD_PATH static int failed(request_rec *r, const lp_conf *conf, const failure *f)
 {
     __atomic_add_fetch(&child.row->failures, 1, __ATOMIC_RELAXED);
     return report_failure(r, APLOG_MODULE_INDEX, f, PICK(conf, &lp_defaults, error_details));
@@ -98,7 +98,7 @@ static int answer(lp_call *call, const failure *f)
     return f->kind == FAILURE_NONE ? call->status : failed(call->r, call->conf, f);
 }
 
-static int handler(request_rec *r)
+HOT_PATH static int handler(request_rec *r)
 {
     const lp_conf *conf;
     lp_lease lease;

@@ -30,7 +30,7 @@ static int fail_aborted(lua_State *L)
 }
 
 /* r:puts(s, ...): strings and numbers, whatever bytes they hold. True, or nil and why not. */
-static int request_puts(lua_State *L)
+HOT_PATH static int request_puts(lua_State *L)
 {
     output *out = lp_request_check(L, 1)->out;
     int last = lua_gettop(L);

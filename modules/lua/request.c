@@ -10,7 +10,7 @@
 #define TYPE_NAME "Apache2.Request"
 
 /* The object of the request that is served needs no look at its metatable. */
-lp_request *lp_request_check(lua_State *L, int index)
+HOT_PATH lp_request *lp_request_check(lua_State *L, int index)
 {
     lp_request *request = lua_touserdata(L, index);
 
@@ -24,7 +24,7 @@ lp_request *lp_request_check(lua_State *L, int index)
 }
 
 /* Raised like Lua's own lack of memory, and reported as such (LP005). */
-void lp_request_charge(lua_State *L, apr_size_t bytes)
+HOT_PATH void lp_request_charge(lua_State *L, apr_size_t bytes)
 {
     lp_vm *vm = lp_vm_of(L);
 
@@ -65,7 +65,7 @@ static int push_field(lua_State *L, request_rec *r, const lp_field *field)
 }
 
 /* __index(r, name); upvalue: name -> method, or field as a light userdata. */
-static int request_index(lua_State *L)
+HOT_PATH static int request_index(lua_State *L)
 {
     lp_request *request = lp_request_check(L, 1);
 
@@ -79,7 +79,7 @@ static int request_index(lua_State *L)
 }
 
 /* __newindex(r, name, value) */
-static int request_newindex(lua_State *L)
+HOT_PATH static int request_newindex(lua_State *L)
 {
     lp_request *request = lp_request_check(L, 1);
     const lp_field *field = NULL; /* stays so for methods and unknown names */
@@ -151,7 +151,7 @@ lp_request *lp_request_make(lua_State *L)
     return made;
 }
 
-void lp_request_close(lp_vm *vm)
+HOT_PATH void lp_request_close(lp_vm *vm)
 {
     lp_request *request = vm->request;
 

@@ -306,7 +306,7 @@ static void set_path(lua_State *L, int package, const char *field, const char *p
 
 /* Called at the begin of each use; mostly the last one was of the same folder and configuration.
  * The locked table is changed, under no facade's eyes: the use has not begun. */
-void lp_require_paths(lua_State *L, const script *s, const lp_conf *conf)
+HOT_PATH void lp_require_paths(lua_State *L, const script *s, const lp_conf *conf)
 {
     lp_vm *vm = lp_vm_of(L);
     const char *path = s->path;

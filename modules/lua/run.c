@@ -32,7 +32,7 @@ enum {
 #define UP(name) lua_upvalueindex(UP_##name)
 
 /* [-0, +0, m] Makes the globals of a use, and puts them in place under each of their names. */
-static void make_globals(lua_State *L)
+COLD_PATH static void make_globals(lua_State *L)
 {
     lua_createtable(L, 0, 4);
     lua_pushvalue(L, UP(METATABLE));
@@ -42,6 +42,7 @@ static void make_globals(lua_State *L)
         lua_pushvalue(L, -2);
         lua_rawset(L, lua_upvalueindex(up));
     }
+    lp_vm_of(L)->globals = lua_topointer(L, -1);
     lua_pushvalue(L, -1);
     lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
     lua_replace(L, UP(GLOBALS));
@@ -172,7 +173,7 @@ static int status_of(lua_State *L, lp_call *call)
 
 /* The entry function. The call to make is in the VM; scripts that get hold of this function through
  * debug.getinfo find none there. */
-static int enter(lua_State *L)
+HOT_PATH static int enter(lua_State *L)
 {
     lp_vm *vm = lp_vm_of(L);
     lp_call *call = vm->call;
@@ -228,7 +229,7 @@ static void find_limit(lp_vm *vm, const lp_call *call, int status, failure *f)
     }
 }
 
-static void describe(lp_vm *vm, lp_call *call, int status, failure *f)
+COLD_PATH static void describe(lp_vm *vm, lp_call *call, int status, failure *f)
 {
     f->kind = status == LUA_ERRRUN ? FAILURE_SCRIPT : FAILURE_FATAL;
     if (!f->tag) {
@@ -245,7 +246,7 @@ static void describe(lp_vm *vm, lp_call *call, int status, failure *f)
     find_limit(vm, call, status, f);
 }
 
-int lp_run(lp_vm *vm, lp_call *call, failure *f)
+HOT_PATH int lp_run(lp_vm *vm, lp_call *call, failure *f)
 {
     const lp_conf *conf = call->conf;
     lua_State *L = vm->L;
@@ -279,7 +280,7 @@ int lp_run(lp_vm *vm, lp_call *call, failure *f)
     return call->status;
 }
 
-int lp_run_end(lp_vm *vm)
+HOT_PATH int lp_run_end(lp_vm *vm)
 {
     vm->begun = 0;
     return lp_isolate_repair(vm);
@@ -290,8 +291,10 @@ int lp_run_end(lp_vm *vm)
 static void drop_globals(lua_State *L)
 {
     int top = lua_gettop(L);
+    lp_vm *vm = lp_vm_of(L);
 
-    lp_vm_of(L)->written = LP_WRITTEN_MOST + 1;
+    vm->written = LP_WRITTEN_MOST + 1;
+    vm->globals = NULL;
     lua_pushnil(L);
     lua_setupvalue(L, 1, UP_GLOBALS);
     lp_facade_push_locked(L, LP_FACADE_LOADED);

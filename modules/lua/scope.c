@@ -291,7 +291,8 @@ static apr_status_t enter_server(lp_lease *lease, const lp_conf *conf)
     return rv;
 }
 
-apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, const lp_conf *conf)
+HOT_PATH apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r,
+                                     const lp_conf *conf)
 {
     memset(lease, 0, sizeof *lease);
     lease->child = child;
@@ -333,7 +334,7 @@ static int goes_on(lp_vm *vm, int healthy)
     return 1;
 }
 
-void lp_scope_leave(lp_lease *lease, int healthy)
+HOT_PATH void lp_scope_leave(lp_lease *lease, int healthy)
 {
     keeper *k = lease->kept;
 

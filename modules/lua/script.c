@@ -9,8 +9,9 @@
 #include "modules/common/conf_value.h"
 #include <string.h>
 
-apr_status_t lp_script_find(lp_vm *vm, const char *path, const apr_finfo_t *finfo,
-                            script_freshness freshness, apr_time_t now, const script **found)
+HOT_PATH apr_status_t lp_script_find(lp_vm *vm, const char *path, const apr_finfo_t *finfo,
+                                     script_freshness freshness, apr_time_t now,
+                                     const script **found)
 {
     const script **place = &vm->recent[(apr_size_t)finfo->inode % LP_RECENT];
     const script *s = *place;
@@ -123,7 +124,7 @@ static int push_kept(lua_State *L, const script *s)
 
 /* [-0, +0, m] Gives the chunk at `index` an upvalue of its own: the functions that it made before
  * share the old one. Any new chunk has a new upvalue. */
-static void renew_upvalue(lua_State *L, int index)
+COLD_PATH static void renew_upvalue(lua_State *L, int index)
 {
     if (luaL_loadbufferx(L, "", 0, "=", "t") != LUA_OK) {
         lua_error(L);
@@ -132,7 +133,7 @@ static void renew_upvalue(lua_State *L, int index)
     lua_pop(L, 1);
 }
 
-void lp_script_enter(lua_State *L, apr_uint64_t generation)
+HOT_PATH void lp_script_enter(lua_State *L, apr_uint64_t generation)
 {
     lp_vm *vm = lp_vm_of(L);
 

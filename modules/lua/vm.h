@@ -7,9 +7,11 @@
 #ifndef INTERPOOL_LUA_VM_H
 #define INTERPOOL_LUA_VM_H
 
+#include "modules/common/hot.h"
 #include "modules/common/idle_pool.h"
 #include "modules/common/script_cache.h"
 #include "modules/common/watchdog.h"
+#include "modules/common/arena.h"
 #include "modules/lua/conf.h"
 #include <lua.h>
 #include <lauxlib.h>
@@ -64,6 +66,9 @@ typedef struct lp_vm {
     apr_uint64_t chunk;     /* generation of the script whose chunk ran in it */
     apr_uint64_t last;      /* generation of the chunk that the entry function keeps, or 0 */
     apr_uint64_t paths_for; /* generation of the script that package.path was made for last */
+    char *path_added;       /* ... with LuaPackagePath and LuaPackageCPath ... */
+    char *cpath_added;      /* ... as they were then; malloc'ed or NULL */
+    const void *globals;    /* the address of the table of its globals */
     int begun;              /* its globals are in place */
     int keeps_state;        /* its state outlives the request: nothing of r may be reused */
     unsigned written;       /* new globals so far, see LP_WRITTEN_MOST */
@@ -92,12 +97,12 @@ typedef struct lp_vm {
     int signals;                   /* how often the watchdog tried to stop it */
     struct lp_vm *outer;           /* the VM whose script waits for this one on this thread */
 
+    arena memory;
+
     apr_uint64_t ran[LP_RAN_MAX];    /* generations of the chunks that ran in the use */
     const script *recent[LP_RECENT]; /* scripts it served lately, each held; place: the inode's */
     const script *held;              /* a module's file that is being compiled */
-    char *path_dir;                  /* what package.path was made for: the script's folder ... */
-    char *path_added; /* ... and LuaPackagePath, LuaPackageCPath; all malloc'ed or NULL */
-    char *cpath_added;
+    char *path_dir;      /* the folder that package.path was made for; malloc'ed or NULL */
     apr_size_t reported; /* what of `used` world->shown holds */
     char warning[256];   /* what warn() has of its message so far */
     apr_size_t warning_length;

@@ -26,7 +26,7 @@ files() {
 
 # The parts of modules/common that unit programs and fuzzers link without httpd.
 apr_only=
-for part in idle_pool script_cache watchdog wait_clock form header_check; do
+for part in idle_pool script_cache watchdog wait_clock form header_check arena hot; do
     for file in modules/common/$part.[ch]; do
         [ -f "$file" ] && apr_only="$apr_only $file"
     done

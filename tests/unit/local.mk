@@ -30,6 +30,11 @@ check_PROGRAMS += %D%/test_watchdog
 %C%_test_watchdog_CPPFLAGS = $(unit_apr_cppflags)
 %C%_test_watchdog_LDADD = $(unit_apr_libs)
 
+check_PROGRAMS += %D%/test_arena
+%C%_test_arena_SOURCES = %D%/test_arena.c %D%/unit.h
+%C%_test_arena_CPPFLAGS = $(unit_apr_cppflags)
+%C%_test_arena_LDADD = $(unit_apr_libs)
+
 check_PROGRAMS += %D%/test_conf_value
 %C%_test_conf_value_SOURCES = %D%/test_conf_value.c %D%/unit.h
 %C%_test_conf_value_CPPFLAGS = $(unit_apr_cppflags)
