@@ -119,6 +119,18 @@ class TestStatus:
         with server.expect_log(r"(LP|PP)\d+"):
             assert site.get(f"/result?{code}").status == 500
 
+    @pytest.mark.parametrize("code", [0, 200])
+    def test_a_late_ok_changes_nothing(self, site, code):
+        answer = site.get(f"/late?{code}")
+        assert (answer.status, answer.text) == (200, "sentheld")
+
+    @pytest.mark.parametrize("code", [-1, 204, 302, 404, 503])
+    def test_a_status_too_late_cuts_the_response(self, site, server, code):
+        """httpd would add its page, or the file, to what was sent, and end that as if it were whole."""
+        with server.expect_log(rf"(LP|PP)\d+: .*returned {code} when a part of its response had been sent"):
+            with pytest.raises(Truncated):
+                site.get(f"/late?{code}")
+
 
 class TestFailingFilter:
     CONF = load_module("ext_filter") + """

@@ -142,6 +142,16 @@ static void push_request(lua_State *L, lp_vm *vm, output *out)
     vm->request->out = out;
 }
 
+/* [-0, +0, e] */
+static int check_late(lua_State *L, lp_call *call, int status)
+{
+    if (report_is_late(call->r, status)) {
+        call->tag = "LP004";
+        luaL_error(L, FUNCTION " returned %d when a part of its response had been sent", status);
+    }
+    return status;
+}
+
 /* [-0, +0, e] The status that the value on top stands for. Nothing and nil are OK, as in mod_lua.
  */
 static int status_of(lua_State *L, lp_call *call)
@@ -155,11 +165,11 @@ static int status_of(lua_State *L, lp_call *call)
     status = lua_tointegerx(L, -1, &is_integer);
     if (lua_type(L, -1) == LUA_TNUMBER && is_integer) {
         if (status == OK || status == DECLINED || status == DONE) {
-            return (int)status;
+            return check_late(L, call, (int)status);
         }
         if (ap_is_HTTP_VALID_RESPONSE(status) && !ap_is_HTTP_INFO(status)) {
             lp_status_line(call->r, (int)status);
-            return status == HTTP_OK ? OK : (int)status;
+            return check_late(L, call, status == HTTP_OK ? OK : (int)status);
         }
     }
     call->tag = "LP004";

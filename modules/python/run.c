@@ -279,6 +279,12 @@ static int call_handlers(pp_thread *state, pp_group *group, const pp_handlers *h
         Py_DECREF(said);
         Py_DECREF(function);
     }
+    if (!f->kind && status != PP_RUN_AGAIN && report_is_late(call->r, status))
+        status =
+            fail(f, "PP013",
+                 apr_psprintf(call->r->pool,
+                              "handler %s returned %d when a part of its response had been sent",
+                              call->handler, status));
     return status;
 }
 
