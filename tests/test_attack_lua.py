@@ -2,8 +2,9 @@
 """Scripts that mean harm: ways around LuaTimeLimit, LuaMemoryLimit and LuaScope once that were open once."""
 import pytest
 
+from harness import process
 from harness.client import fetch
-from harness.httpd import Sizes
+from harness.httpd import MEMORY_FACTOR, Sizes
 
 FOREVER = "function() while true do end end"
 
@@ -66,6 +67,7 @@ HOGS = {
     "statuses": "r.status = 599",
     "password": "local _ = r.basic_auth_pw",
     "arguments": "r:parseargs()",
+    "body": "r:parsebody()",
 }
 
 
@@ -149,5 +151,21 @@ class TestMemory(Limits):
     def test_what_httpd_keeps_for_a_script_counts(self, server, way):
         write(server, "hog.lua", f"local s = ('x'):rep(10000) while true do {HOGS[way]} end")
         with server.expect_log("LP005: .*LuaMemoryLimit"):
-            answer = fetch(server.port, "/hog.lua?" + "a=1&" * 100, headers={"Authorization": "Basic " + "YTpi" * 100})
+            answer = fetch(server.port, "/hog.lua?" + "a=1&" * 100, "POST", {"Authorization": "Basic " + "YTpi" * 100}, b"a=1")
         assert answer.status == 500
+
+    def test_errors_in_the_description_of_an_error_take_no_memory(self, server):
+        """The function that describes an error is on the stack of __tostring."""
+        write(server, "again.lua", """
+            error(setmetatable({}, {__tostring = function()
+                for level = 1, 9 do
+                    local found = debug.getinfo(level, 'fS')
+                    for i = 1, found and found.what == 'C' and found.func ~= error and 300 or 0 do
+                        pcall(found.func, ('x'):rep(1e6))
+                    end
+                end
+                return 'described'
+            end}))""")
+        with server.expect_log("LP001: .*again.lua:3: .*described"):
+            assert fetch(server.port, "/again.lua").status == 500
+        assert all(process.rss(pid) < MEMORY_FACTOR * (60 << 20) for pid in server.children())

@@ -19,6 +19,9 @@
 /* About what APR keeps for a file, and for why it could not be opened. */
 #define FILE_BYTES 512
 
+/* As much as the parser keeps for a form besides its fields. */
+#define FORM_BYTES 128
+
 /* [-0, +0, m] A form_callback: adds the field to the tables at 1 and 2 above `base`: its first
  * value, and the list of all. May leave with a Lua error: the parsers hold nothing but pool memory.
  */
@@ -125,6 +128,7 @@ static int request_parsebody(lua_State *L)
     if (!body_expected(r)) {
         return 2;
     }
+    lp_request_charge(L, FORM_BYTES);
     failed = body_read_all(reader_of(L, request, most), &bytes, &length);
     if (failed != BODY_OK) {
         return push_failure(L, body_error_text(failed));

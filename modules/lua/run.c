@@ -207,12 +207,14 @@ HOT_PATH static int enter(lua_State *L)
 }
 
 /* The message handler: describes the error while its stack is there. The description is in r->pool,
- * and needs no memory of Lua's. */
+ * and needs no memory of Lua's; so only the first is made, since a script can find this function
+ * (from __tostring) and call it. */
 static int on_error(lua_State *L)
 {
     lp_call *call = lp_vm_of(L)->called;
 
-    if (call) {
+    if (call && !call->failure->message) {
+        call->failure->message = "an error in the handling of an error";
         lp_traceback(L, call->r->pool, call->failure);
         call->failure->tag = call->tag;
     }
