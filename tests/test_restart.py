@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graceful restarts: no request is lost, and the parent stays as it is however many there are."""
+"""Graceful restarts: no request is lost, and the parent stays as it is however many there are. A stop ends what runs."""
 import threading
 
+import pytest
+
+from conftest import LANGUAGES
 from harness import process
-from harness.client import fetch
+from harness.client import Connection, fetch
 from harness.httpd import SANITIZED, Sizes
 from harness.load import drive, exchange
 
@@ -74,3 +77,21 @@ class TestParent:
         server.graceful(drained=True)
         assert b"function handle" in fetch(server.port, "/hello.lua").body
         assert fetch(server.port, "/hello.py").body == b"Hello World!"
+
+
+class TestStop:
+    def test_takes_memory_from_a_script(self, make_httpd, mpm, lang):
+        """prefork ends a child in a signal's handler, here in the middle of malloc() or free(), which have a lock."""
+        if mpm != "prefork":
+            pytest.skip("a thread is waited for until the parent's patience ends")
+        server = make_httpd(sizes=Sizes(prefork=8), env={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"})
+        for _ in range(3):
+            server.start()
+            connections = [Connection(server.port) for _ in range(8)]
+            for connection in connections:
+                connection.send(f"GET /allocate.{LANGUAGES[lang]} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            for connection in connections:
+                assert connection.response_head().status == 200
+            server.stop()  # a child that has to be killed would be an error in the log
+            for connection in connections:
+                connection.close()

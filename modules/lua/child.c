@@ -9,7 +9,9 @@
 #include "modules/common/status_board.h"
 #include <ap_mpm.h>
 #include <http_log.h>
+#include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 APLOG_USE_MODULE(luapool);
 
@@ -95,12 +97,28 @@ static idle_pool_limits limits_of(const lp_server_conf *conf)
     return limits;
 }
 
+static __thread volatile sig_atomic_t inside; /* lp_child_enter minus lp_child_leave */
+
+void lp_child_enter(void)
+{
+    inside++;
+}
+
+void lp_child_leave(void)
+{
+    inside--;
+}
+
 /* Before the pools below the child's go: prefork does that in a signal handler, which may have
- * interrupted this thread anywhere. */
+ * interrupted this thread anywhere. In the middle of malloc() it holds the heap's lock, since the
+ * watchdog makes this a process of several threads, and the first free() would wait for ever. */
 static apr_status_t mark_ending(void *baton)
 {
     lp_child *child = baton;
 
+    if (inside) {
+        _exit(0);
+    }
     child->ending = 1;
     return APR_SUCCESS;
 }
@@ -146,15 +164,18 @@ apr_status_t lp_child_init(lp_child *child, apr_pool_t *pchild, server_rec *s)
     child->pool = pchild;
     child->row = status_board_claim(board, &layout, pchild);
     apr_pool_pre_cleanup_register(pchild, child, mark_ending);
+    lp_child_enter();
     lp_limit_init(s); /* without a signal only the time limit is missing: it has logged that */
     rv = make_parts(child, s, &conf);
     if (rv != APR_SUCCESS) {
         ap_log_error(APLOG_MARK, APLOG_CRIT, rv, s, "LP024: this child can't serve Lua scripts");
         child->vms = NULL;
-        return rv;
+    } else {
+        if (child->tick) {
+            watch_arm(child->tick, child->idle_timeout / 2);
+        }
+        rv = idle_pool_warm(child->vms); /* a VM that can't be made now has logged why */
     }
-    if (child->tick) {
-        watch_arm(child->tick, child->idle_timeout / 2);
-    }
-    return idle_pool_warm(child->vms); /* a VM that can't be made now has logged why */
+    lp_child_leave();
+    return rv;
 }

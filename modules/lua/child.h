@@ -39,6 +39,11 @@ apr_status_t lp_child_prepare(apr_pool_t *pconf);
 /* In child_init. On failure it logs, and requests answer 500. */
 apr_status_t lp_child_init(lp_child *child, apr_pool_t *pchild, server_rec *s);
 
+/* Around whatever makes, uses or closes VMs; they nest. Should prefork end the child in between, it
+ * ends at once. */
+void lp_child_enter(void);
+void lp_child_leave(void);
+
 /* For status_board_hook(). */
 int lp_child_status(request_rec *r, int flags);
 

@@ -117,8 +117,10 @@ HOT_PATH static int handler(request_rec *r)
     if (!is_for_file(r)) {
         return no_script(r, APR_ENOENT);
     }
+    lp_child_enter();
     rv = lp_scope_enter(&lease, &child, r, conf);
     if (rv != APR_SUCCESS) {
+        lp_child_leave();
         f = no_vm(rv);
         return failed(r, conf, &f);
     }
@@ -126,6 +128,7 @@ HOT_PATH static int handler(request_rec *r)
     call.conf = conf;
     rv = run_script(lease.vm, &call, &f);
     lp_scope_leave(&lease, rv != APR_SUCCESS || f.kind != FAILURE_FATAL);
+    lp_child_leave();
     if (rv != APR_SUCCESS) {
         return no_script(r, rv);
     }

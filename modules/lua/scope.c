@@ -43,10 +43,12 @@ static apr_status_t tidy(void *baton)
 {
     lp_child *child = baton;
     idle_item *item;
+    apr_status_t rv;
 
     if (child->ending) {
         return APR_SUCCESS;
     }
+    lp_child_enter();
     item = idle_pool_borrow(child->vms);
     if (item) {
         lp_vm *vm = (lp_vm *)item;
@@ -55,7 +57,9 @@ static apr_status_t tidy(void *baton)
         }
         idle_pool_give_back(child->vms, item);
     }
-    return idle_pool_warm(child->vms);
+    rv = idle_pool_warm(child->vms);
+    lp_child_leave();
+    return rv;
 }
 
 /* Ends the use and gives the VM to `pool`. `after` is the pool that goes when the response has been
@@ -137,12 +141,14 @@ static apr_status_t drop_kept(void *baton)
     if (!k->vm || k->child->ending) {
         return APR_SUCCESS;
     }
+    lp_child_enter();
     if (k->pool) {
         give_back(k->child, k->pool, k->vm, 1, NULL);
     } else {
         lp_vm_unmake(k->vm);
     }
     k->vm = NULL;
+    lp_child_leave();
     return APR_SUCCESS;
 }
 

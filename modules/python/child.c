@@ -10,6 +10,7 @@
 #include <http_log.h>
 #include <unistd.h>
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 #include "modules/common/hot.h"
@@ -142,15 +143,26 @@ static void *end_all(void *unused)
     return NULL;
 }
 
+static volatile sig_atomic_t starting; /* Python is being started */
+
+/* prefork ends a child from its signal handler, perhaps in the middle of Python code, perhaps in a
+ * thread that Python code has made. There nothing can be taken down: whoever was interrupted in
+ * malloc() holds the heap's lock, and the first free() would wait for it for ever. */
+static apr_status_t end_at_once(void *unused)
+{
+    (void)unused;
+    if (starting || pp_thread_inside() || !pthread_equal(pthread_self(), first_thread))
+        _exit(0);
+    return APR_SUCCESS;
+}
+
 static apr_status_t end_child(void *unused)
 {
     struct timespec deadline;
     pthread_t thread;
 
     (void)unused;
-    /* prefork ends a child from its signal handler, perhaps in the middle of Python code, perhaps
-     * in a thread that Python code has made. */
-    if (pp_thread_inside() || !pthread_equal(pthread_self(), first_thread))
+    if (!pthread_equal(pthread_self(), first_thread)) /* worker, when it can't make its threads */
         return APR_SUCCESS;
     if (pthread_create(&thread, NULL, end_all, NULL))
         return APR_SUCCESS;
@@ -171,8 +183,11 @@ static apr_status_t end_child(void *unused)
 /* Once in a child. The calling thread becomes Python's main thread. */
 static void start(void)
 {
-    pp_interp *main = pp_interp_start(child.server, child_pool, child.threaded);
+    pp_interp *main;
 
+    starting = 1;
+    main = pp_interp_start(child.server, child_pool, child.threaded);
+    starting = 0;
     if (!main) {
         ap_log_error(APLOG_MARK, APLOG_CRIT, 0, child.server,
                      "PP100: Python does not run in this child; its requests are answered by 500");
@@ -202,6 +217,8 @@ void pp_child_init(apr_pool_t *pchild, server_rec *s)
     child.counters = status_board_claim(board, &layout, pchild);
     child_pool = pchild;
     first_thread = pthread_self();
+    if (!threaded)
+        apr_pool_pre_cleanup_register(pchild, NULL, end_at_once);
     if (pp_conf_handler_count())
         pthread_once(&started, start);
 }
