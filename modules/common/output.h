@@ -8,7 +8,6 @@
 #ifndef INTERPOOL_OUTPUT_H
 #define INTERPOOL_OUTPUT_H
 
-#include <apr_buckets.h>
 #include <httpd.h>
 #include <util_filter.h>
 
