@@ -12,10 +12,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 from harness.httpd import Httpd, Sizes, load_module
+from hello_folder import hello_folder
 
 DRIVER = os.environ.get("INTERPOOL_HTTPDRIVE", "httpdrive")
 LOAD = ["-c", "8", "-q"]
@@ -28,7 +27,7 @@ def burden(lines):
 
 
 def server(folder, name, lines, docroot):
-    return Httpd("event", workdir=Path(folder) / name, docroot=docroot, sizes=Sizes(processes=1, threads=16),
+    return Httpd("event", workdir=folder / name, docroot=docroot, sizes=Sizes(processes=1, threads=16),
                  conf="MaxKeepAliveRequests 0\n" + burden(lines))
 
 
@@ -70,11 +69,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.5)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="interpool-compare-") as folder:
-        os.chmod(folder, 0o755)
-        docroot = Path(folder) / "files"
-        docroot.mkdir()
-        (docroot / "hello.txt").write_bytes(b"Hello World!")
+    with hello_folder("compare") as (folder, docroot):
         with server(folder, "a", 0, docroot) as a:
             lines = find_burden(folder, a, docroot, 1.10)
             print(f"the slower one has {lines}", file=sys.stderr)

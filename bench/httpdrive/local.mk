@@ -45,7 +45,7 @@ bench-peers: stage.stamp
 	  INTERPOOL_HTTPDRIVE=$(abs_builddir)/stage$(bindir)/httpdrive \
 	  $(PYTHON) $(srcdir)/%D%/peers.py $(PEERS_FLAGS)
 .PHONY: bench-peers
-EXTRA_DIST += %D%/peers.py
+EXTRA_DIST += %D%/peers.py %D%/hello_folder.py
 
 # make bench-rates: does an open loop keep its rate? The server tells.
 bench-rates: stage.stamp

@@ -24,9 +24,9 @@ import tempfile
 from pathlib import Path
 
 from harness.httpd import Httpd, Sizes
+from hello_folder import hello_folder
 from rig import stats
 
-BODY = b"Hello World!"
 # One thread each, so that the figures mean the same.
 KEPT = {
     "httpdrive": ["{httpdrive}", "-q", "--json", "-", "-t", "{seconds}", "-c", "{c}", "{url}"],
@@ -98,14 +98,10 @@ def main():
     options = parser.parse_args()
     chance, kept = random.Random(options.seed), {}
     say = (lambda text: print(text, end="", file=sys.stderr, flush=True)) if sys.stderr.isatty() else lambda text: None
-    with tempfile.TemporaryDirectory(prefix="interpool-peers-") as folder:
-        os.chmod(folder, 0o755)
-        docroot = Path(folder) / "files"
-        docroot.mkdir()
-        (docroot / "hello.txt").write_bytes(BODY)
+    with hello_folder("peers") as (folder, docroot):
         conf = "MaxKeepAliveRequests 0\n"
         threads = max(int(c) for c in options.connections.split(",")) * 3 // 2
-        with Httpd("event", workdir=Path(folder) / "run", conf=conf, docroot=docroot,
+        with Httpd("event", workdir=folder / "run", conf=conf, docroot=docroot,
                    sizes=Sizes(processes=4, threads=max(32, -(-threads // 4)))) as server:
             for mode, all_tools in (("kept alive", KEPT), ("new connection each", NEW)):
                 tools = {tool: command for tool, command in all_tools.items()

@@ -16,10 +16,9 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 from harness.httpd import Httpd, Sizes
+from hello_folder import hello_folder
 
 DRIVER = os.environ.get("INTERPOOL_HTTPDRIVE", "httpdrive")
 HEAD = ("| rate | due | came | came/s | error | worst second | behind the plan: p50, p99, max (ms) | variance/mean | "
@@ -79,18 +78,14 @@ def main():
     parser.add_argument("--connections", type=int, default=128)
     parser.add_argument("--kinds", default="even,poisson")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="interpool-rates-") as folder:
-        os.chmod(folder, 0o755)
-        docroot = Path(folder) / "files"
-        docroot.mkdir()
-        (docroot / "hello.txt").write_bytes(b"Hello World!")
-        log = Path(folder) / "arrivals.log"
+    with hello_folder("rates") as (folder, docroot):
+        log = folder / "arrivals.log"
         conf = f'MaxKeepAliveRequests 0\nBufferedLogs On\nCustomLog "{log}" "%U %{{begin:usec}}t"\n'
         print(HEAD)
         for rate in options.rates.split(","):
             for kind in options.kinds.split(","):
                 # A server for each: what it logged is complete when it has ended.
-                with Httpd("event", workdir=Path(folder) / "run", conf=conf, docroot=docroot,
+                with Httpd("event", workdir=folder / "run", conf=conf, docroot=docroot,
                            sizes=Sizes(processes=2, threads=options.connections)) as server:
                     result = drive(server.url + "/hello.txt", float(rate), kind == "poisson", options)
                 arrivals = sorted(int(time) / 1e6 for time in re.findall(r"^/hello.txt (\d+)$", log.read_text(), re.M))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Whether a script may put these bytes in a header. */
 #include "modules/common/header_check.h"
-#include "modules/common/hot.h"
 
 #include <string.h>
 

@@ -25,8 +25,8 @@ HOT_PATH void output_begin(output *out, request_rec *r, ap_filter_rec_t *guard)
     APR_RING_INIT(&out->held.list, apr_bucket, link);
 }
 
-/* Where the last buffer has room for `*room` bytes, or NULL. Every heap bucket that is held was
- * made here. */
+/* Where the last buffer has room, and for how many bytes: 0 when it is full. Every heap bucket that
+ * is held was made here. */
 static char *room_in(apr_bucket *last, apr_size_t *room)
 {
     apr_bucket_heap *heap = last->data;

@@ -97,16 +97,22 @@ static idle_pool_limits limits_of(const lp_server_conf *conf)
     return limits;
 }
 
-static __thread volatile sig_atomic_t inside; /* lp_child_enter minus lp_child_leave */
+/* Of prefork, whose one thread serves the requests and gets the signals. */
+static int is_prefork;
+static volatile sig_atomic_t inside; /* lp_child_enter minus lp_child_leave */
 
-void lp_child_enter(void)
+HOT_PATH void lp_child_enter(void)
 {
-    inside++;
+    if (is_prefork) {
+        inside++;
+    }
 }
 
-void lp_child_leave(void)
+HOT_PATH void lp_child_leave(void)
 {
-    inside--;
+    if (is_prefork) {
+        inside--;
+    }
 }
 
 /* Before the pools below the child's go: prefork does that in a signal handler, which may have
@@ -155,9 +161,11 @@ static apr_status_t make_parts(lp_child *child, server_rec *s, const lp_server_c
 apr_status_t lp_child_init(lp_child *child, apr_pool_t *pchild, server_rec *s)
 {
     lp_server_conf conf;
-    int threads = 1;
+    int threads = 1, threaded = 1;
     apr_status_t rv;
 
+    ap_mpm_query(AP_MPMQ_IS_THREADED, &threaded);
+    is_prefork = !threaded;
     ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads); /* prefork says 0 or 1 */
     conf = lp_server_conf_of(s, threads > 0 ? threads : 1);
     memset(child, 0, sizeof *child);
