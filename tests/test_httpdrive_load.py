@@ -37,6 +37,7 @@ class ManyServer:
         self.listener.setblocking(False)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
         self.requests = self.connections = 0
+        self.errors = []
         self.stopping = False
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.listener, selectors.EVENT_READ)
@@ -65,13 +66,24 @@ class ManyServer:
     def answer(self, sock):
         try:
             count = sock.recv(65536).count(b"\r\n\r\n")
-            sock.sendall(self.ANSWER * count)
-        except OSError:
+            self.send(sock, self.ANSWER * count)
+        except BlockingIOError:
+            return  # a false alarm: it comes again
+        except OSError as error:
+            self.errors.append(repr(error))
             count = 0
         self.requests += count
         if not count:
             self.selector.unregister(sock)
             sock.close()
+
+    def send(self, sock, data):
+        """A kernel short of memory for sockets takes nothing for a moment: that is no reason to close."""
+        while data:
+            try:
+                data = data[sock.send(data):]
+            except BlockingIOError:
+                time.sleep(0.001)
 
     def __exit__(self, *_):
         self.stopping = True
@@ -417,7 +429,8 @@ class TestLimits:
             wanted = many.limits[1] - 500
         if wanted < 1000:
             pytest.skip(f"the limit of descriptors is {many.limits[1]}")
-        process = subprocess.Popen([DRIVER, "--json", "-", "-q", "-t", "100", "-c", str(wanted), "-j", "2", many.url],
+        process = subprocess.Popen([DRIVER, "--json", "-", "-q", "-t", "100", "-s", "100", "-c", str(wanted), "-j", "2",
+                                    many.url],
                                    stdout=subprocess.PIPE, text=True)
         try:
             while many.connections < wanted or many.requests < 2 * wanted:
@@ -432,8 +445,9 @@ class TestLimits:
             process.wait()
         result = json.loads(out)
         check_laws(result)
-        assert result["connections"]["opened"] == wanted
-        assert failures(result) == {}
+        assert failures(result) == {}, (result["errors"], many.errors)
+        # A machine under pressure may reset one: then its request was resent on another connection.
+        assert result["connections"]["opened"] == wanted + result["requests"]["resent"], many.errors
         if "libasan" not in os.environ.get("LD_PRELOAD", ""):
             assert peak <= 64 * 1024, "KiB"
 
