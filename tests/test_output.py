@@ -132,6 +132,27 @@ class TestStatus:
                 site.get(f"/late?{code}")
 
 
+class TestHoldingFilter:
+    """mod_buffer keeps up to 128 KiB back, so that nothing of what the script wrote has left yet."""
+    CONF = load_module("buffer") + """
+    <LocationMatch "^/late">
+        SetOutputFilter BUFFER
+    </LocationMatch>
+    """
+
+    def test_an_error_page_takes_the_place_of_what_is_held(self, site):
+        answer = site.get("/late?404+100000")
+        assert answer.status == 404 and "xxx" not in answer.text
+
+    def test_the_file_does_not_follow_what_is_held(self, site, server):
+        with server.expect_log(r"(LP|PP)\d+: .*returned -1 when a part of its response had been sent"):
+            answer = site.get("/late?-1+100000")
+        assert answer.status == 500 and "xxx" not in answer.text and "def" not in answer.text
+
+    def test_the_file_may_follow_nothing(self, site):
+        assert site.get("/late?-1+1000").body == site.file("/late").read_bytes()
+
+
 class TestFailingFilter:
     CONF = load_module("ext_filter") + """
     ExtFilterDefine broken cmd="{run}/no-such-program"

@@ -8,6 +8,7 @@
 
 #include "modules/common/hot.h"
 #include "modules/common/length_guard.h"
+#include "modules/common/report.h"
 
 /* Sizes of buffers. Most responses that are small come in one small write: for those the allocator
  * of buckets has pieces of 128 bytes ready. */
@@ -20,6 +21,7 @@ HOT_PATH void output_begin(output *out, request_rec *r, ap_filter_rec_t *guard)
     out->r = r;
     out->guard = guard;
     out->bytes = 0;
+    out->passed = 0;
     out->held.p = r->pool;
     out->held.bucket_alloc = r->connection->bucket_alloc;
     APR_RING_INIT(&out->held.list, apr_bucket, link);
@@ -99,6 +101,7 @@ HOT_PATH apr_status_t output_pass(output *out)
 
     if (APR_BRIGADE_EMPTY(&out->held))
         return APR_SUCCESS;
+    out->passed = 1;
     length_guard_begin(out->r, out->guard);
     rv = ap_pass_brigade(out->r->output_filters, &out->held);
     clear(out);
@@ -124,6 +127,14 @@ HOT_PATH int output_end(output *out, int status)
     ap_log_rerror(__FILE__, __LINE__, APLOG_NO_MODULE, APLOG_WARNING, rv, r,
                   "%s: an output filter failed", r->filename);
     return AP_FILTER_ERROR;
+}
+
+int output_is_late(const output *out, int status)
+{
+    const request_rec *r = out->r;
+
+    return status != OK && status != DONE && !r->main && !r->eos_sent &&
+           (report_response_started(r) || (status == DECLINED && out->passed));
 }
 
 void output_drop(output *out)

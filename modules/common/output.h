@@ -18,6 +18,7 @@ typedef struct output {
     request_rec *r;
     ap_filter_rec_t *guard;  /* see length_guard.h */
     apr_size_t bytes;        /* of those in `held`, the ones that were copied */
+    int passed;              /* whether something went down the filters */
     apr_bucket_brigade held; /* what nobody has passed on */
 } output;
 
@@ -47,6 +48,11 @@ apr_status_t output_pass(output *out);
  * Returns what the handler has to return: `status`, or AP_FILTER_ERROR after a log entry when a
  * filter of httpd's failed. A client that has gone is no error. */
 int output_end(output *out, int status);
+
+/* Whether the script can't answer by this status any more, since a part of its own answer was sent:
+ * what httpd makes of the status would follow that part. An error page takes the place of what a
+ * filter still holds; the file that DECLINED leads to does not. */
+int output_is_late(const output *out, int status);
 
 /* Forgets what was not passed on, and how long the response was said to be: another answer takes
  * its place, unless the response has begun. */

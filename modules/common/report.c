@@ -16,11 +16,6 @@ int report_response_started(const request_rec *r)
     return r->sent_bodyct || r->eos_sent || r->bytes_sent > 0;
 }
 
-int report_is_late(const request_rec *r, int status)
-{
-    return status != OK && status != DONE && !r->main && !r->eos_sent && report_response_started(r);
-}
-
 static const char *skip_blanks(const char *s)
 {
     return s + strspn(s, " \t\r\n");

@@ -44,10 +44,6 @@ int report_failure(request_rec *r, int module_index, const failure *f, int show_
 /* Whether a part of the response has left towards the client (its status can't change any more). */
 int report_response_started(const request_rec *r);
 
-/* Whether the script can't answer by this status any more, since a part of its own answer was sent:
- * what httpd makes of the status would follow that part. */
-int report_is_late(const request_rec *r, int status);
-
 /* `traceback` in one line, as in the log, at most about `most` bytes; in pool `p`. */
 const char *report_one_line(apr_pool_t *p, const char *traceback, apr_size_t most);
 

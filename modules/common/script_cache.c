@@ -19,12 +19,14 @@ typedef struct version {
     script s;
     unsigned holders;   /* atomic; the cache is one while it is in the hash */
     apr_time_t checked; /* when the file was last asked; guarded by the cache's lock */
+    apr_time_t used;    /* when it was last asked for; guarded by the cache's lock */
     char text[];        /* path, NUL, bytes, NUL */
 } version;
 
 struct script_cache {
-    pthread_mutex_t lock; /* guards the hash, `checked` and `generations` */
+    pthread_mutex_t lock; /* guards all below, and each version's `checked` and `used` */
     apr_hash_t *versions; /* path -> version */
+    apr_size_t bytes;     /* of all versions in the hash */
     apr_uint64_t generations;
 };
 
@@ -81,7 +83,7 @@ static version *find_same(script_cache *cache, const char *path, const apr_finfo
     pthread_mutex_lock(&cache->lock);
     v = apr_hash_get(cache->versions, path, APR_HASH_KEY_STRING);
     if (v && script_matches(&v->s, finfo)) {
-        v->checked = now;
+        v->checked = v->used = now;
         script_hold(&v->s);
     } else {
         v = NULL;
@@ -90,17 +92,51 @@ static version *find_same(script_cache *cache, const char *path, const apr_finfo
     return v;
 }
 
+static apr_size_t size_of(const version *v)
+{
+    return sizeof(*v) + strlen(v->s.path) + 1 + (apr_size_t)v->s.size + 1;
+}
+
 /* With the lock held. The hash keeps the key it first saw, and the key dies with its version: so
  * the old entry goes before a new one comes. Returns the old version, for the caller to release. */
 static version *replace(script_cache *cache, const char *path, version *with)
 {
     version *old = apr_hash_get(cache->versions, path, APR_HASH_KEY_STRING);
 
-    if (old)
+    if (old) {
         apr_hash_set(cache->versions, path, APR_HASH_KEY_STRING, NULL);
-    if (with)
+        cache->bytes -= size_of(old);
+    }
+    if (with) {
         apr_hash_set(cache->versions, with->s.path, APR_HASH_KEY_STRING, with);
+        cache->bytes += size_of(with);
+    }
     return old;
+}
+
+/* With the lock held, which a cache that is full pays with a look at each entry. */
+static version *unused_for_longest(script_cache *cache)
+{
+    version *oldest = NULL;
+    apr_hash_index_t *i;
+
+    for (i = apr_hash_first(NULL, cache->versions); i; i = apr_hash_next(i)) {
+        version *v;
+
+        apr_hash_this(i, NULL, NULL, (void **)&v);
+        if (!oldest || v->used < oldest->used)
+            oldest = v;
+    }
+    return oldest;
+}
+
+/* With the lock held: makes room for one more version. */
+static void make_room(script_cache *cache, const version *v)
+{
+    while (apr_hash_count(cache->versions) &&
+           (apr_hash_count(cache->versions) >= SCRIPT_CACHE_FILES ||
+            cache->bytes + size_of(v) > SCRIPT_CACHE_BYTES))
+        script_release(&replace(cache, unused_for_longest(cache)->s.path, NULL)->s);
 }
 
 static void forget(script_cache *cache, const char *path)
@@ -130,7 +166,9 @@ static version *enter(script_cache *cache, version *v, const apr_finfo_t *finfo,
             old = v;
             v = there;
         } else {
-            old = replace(cache, v->s.path, v);
+            old = replace(cache, v->s.path, NULL);
+            make_room(cache, v);
+            replace(cache, v->s.path, v);
         }
         script_hold(&v->s);
     }
@@ -161,7 +199,7 @@ static apr_status_t read_version(apr_file_t *file, const char *path, const apr_f
                     .inode = finfo->inode,
                     .device = finfo->device};
     v->holders = 1;
-    v->checked = now;
+    v->checked = v->used = now;
     rv = apr_file_read_full(file, bytes, finfo->size, &v->s.length);
     if (rv != APR_SUCCESS && !APR_STATUS_IS_EOF(rv)) {
         free(v);
@@ -225,8 +263,10 @@ apr_status_t script_cache_get(script_cache *cache, const char *path, const apr_f
     pthread_mutex_lock(&cache->lock);
     v = apr_hash_get(cache->versions, path, APR_HASH_KEY_STRING);
     fresh = v && is_fresh(v, finfo, freshness, now);
-    if (fresh)
+    if (fresh) {
+        v->used = now;
         script_hold(&v->s);
+    }
     pthread_mutex_unlock(&cache->lock);
     if (!fresh)
         return load(cache, path, freshness, now, found);

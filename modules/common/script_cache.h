@@ -3,8 +3,8 @@
  *
  * It decides whether a file is the same as before. It knows nothing of compiling: whoever compiles
  * keeps the result beside the generation it came from. Thread-safe; a child has one cache. It holds
- * as many entries as there are scripts that were asked for; a script that is gone leaves when it is
- * next asked for. */
+ * the scripts that were asked for, within bounds: when another one comes, those that were not used
+ * for longest leave. A script that is gone leaves when it is next asked for. */
 #ifndef INTERPOOL_SCRIPT_CACHE_H
 #define INTERPOOL_SCRIPT_CACHE_H
 
@@ -16,7 +16,7 @@ typedef struct script_cache script_cache;
 
 typedef enum {
     SCRIPT_STAT,    /* read again when mtime, size, inode or device differ */
-    SCRIPT_FOREVER, /* read once in the life of the child */
+    SCRIPT_FOREVER, /* read once, as long as the cache has room for it */
     SCRIPT_NEVER    /* read at every use */
 } script_freshness;
 
@@ -34,6 +34,11 @@ typedef struct script {
 
 /* The largest file that is taken for a script; a larger one is APR_ENOSPC. */
 #define SCRIPT_MAX_BYTES (64 * 1024 * 1024)
+
+/* The bounds: a site's scripts fit many times over. They are there because a path has many names
+ * ("a.lua", "./a.lua"), which scripts may choose. What somebody else holds is not counted. */
+#define SCRIPT_CACHE_FILES 4096
+#define SCRIPT_CACHE_BYTES (2 * (apr_size_t)SCRIPT_MAX_BYTES)
 
 /* The cache lives as long as `parent`; scripts still held then stay valid until released. What the
  * cache itself holds is not freed with `parent` (a child that ends on a signal may be inside

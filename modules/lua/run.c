@@ -145,7 +145,7 @@ static void push_request(lua_State *L, lp_vm *vm, output *out)
 /* [-0, +0, e] */
 static int check_late(lua_State *L, lp_call *call, int status)
 {
-    if (report_is_late(call->r, status)) {
+    if (output_is_late(&call->out, status)) {
         call->tag = "LP004";
         luaL_error(L, FUNCTION " returned %d when a part of its response had been sent", status);
     }

@@ -279,7 +279,7 @@ static int call_handlers(pp_thread *state, pp_group *group, const pp_handlers *h
         Py_DECREF(said);
         Py_DECREF(function);
     }
-    if (!f->kind && status != PP_RUN_AGAIN && report_is_late(call->r, status))
+    if (!f->kind && status != PP_RUN_AGAIN && output_is_late(&call->out, status))
         status =
             fail(f, "PP013",
                  apr_psprintf(call->r->pool,

@@ -421,6 +421,63 @@ static void gives_each_thread_a_whole_version_while_the_file_changes(void **stat
     }
 }
 
+/* A name of the script, one for each i up to the number of entries: "/." and "/" lead nowhere. */
+static apr_uint64_t generation_of_name(place *here, int i, apr_time_t now)
+{
+    const char *path = here->folder;
+    apr_uint64_t generation;
+    const script *s;
+    int bit;
+
+    for (bit = 1; bit <= SCRIPT_CACHE_FILES; bit <<= 1)
+        path = apr_pstrcat(here->p, path, i & bit ? "/." : "/", NULL);
+    path = apr_pstrcat(here->p, path, "/a.lua", NULL);
+    assert_int_equal(script_cache_get(here->cache, path, NULL, SCRIPT_FOREVER, now, &s),
+                     APR_SUCCESS);
+    generation = s->generation;
+    script_release(s);
+    return generation;
+}
+
+static void forgets_what_was_not_used_for_longest(void **state)
+{
+    place *here = *state;
+    apr_uint64_t used, unused;
+    const script *held;
+    int i;
+
+    edit(here, "return 1");
+    held = get(here, NULL, SCRIPT_FOREVER, NOW);
+    used = generation_of_name(here, 0, NOW);
+    unused = generation_of_name(here, 1, NOW + 1);
+    for (i = 2; i < SCRIPT_CACHE_FILES; i++) {
+        assert_int_equal(generation_of_name(here, 0, NOW + i), used);
+        generation_of_name(here, i, NOW + i);
+    }
+    assert_int_equal(generation_of_name(here, 1, NOW + i), unused);
+    assert_int_equal(generation_of_name(here, SCRIPT_CACHE_FILES, NOW + i + 1), unused + i - 1);
+    assert_int_equal(generation_of_name(here, 0, NOW + i), used);
+    assert_int_equal(generation_of_name(here, 1, NOW + i), unused);
+    assert_int_equal(generation_of_name(here, 2, NOW + i + 2), unused + i); /* read again */
+    assert_string_equal(held->bytes, "return 1");
+    script_release(held);
+}
+
+static void keeps_within_its_bytes(void **state)
+{
+    place *here = *state;
+    apr_uint64_t first, second;
+
+    edit(here, "");
+    assert_int_equal(truncate(here->path, SCRIPT_CACHE_BYTES / 2 - 100000), 0);
+    first = generation_of_name(here, 0, NOW);
+    second = generation_of_name(here, 1, NOW + 1);
+    assert_int_equal(generation_of_name(here, 0, NOW + 2), first);
+    assert_int_equal(generation_of_name(here, 2, NOW + 3), second + 1);
+    assert_int_equal(generation_of_name(here, 0, NOW + 4), first);
+    assert_int_equal(generation_of_name(here, 1, NOW + 5), second + 2);
+}
+
 #define PLACE_TEST(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
 
 int main(void)
@@ -444,6 +501,8 @@ int main(void)
         PLACE_TEST(says_why_there_is_no_script),
         PLACE_TEST(does_not_wait_for_a_named_pipe),
         PLACE_TEST(refuses_a_file_that_is_too_large),
+        PLACE_TEST(forgets_what_was_not_used_for_longest),
+        PLACE_TEST(keeps_within_its_bytes),
         PLACE_TEST(gives_each_thread_a_whole_version_while_the_file_changes),
     };
     int failed;
