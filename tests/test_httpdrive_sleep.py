@@ -107,7 +107,7 @@ def test_slow_answers_are_waited_for(bad):
 
 def test_time_limit_ends_it(bad):
     result = drive("-t", 0.4, bad.url + "/ok")
-    assert 0.4 <= round(result["seconds"], 3) < 5 and failures(result) == {}
+    assert 0.39 < result["seconds"] < 5 and failures(result) == {}
     result = drive("-t", 1.5, "--drain", 0, bad.url + "/never?after=5", code=1)
     assert result["requests"]["ok"] == 5 and result["requests"]["in_flight"] == 1
     assert result["requests"]["oldest_in_flight_seconds"] < 5
