@@ -135,7 +135,9 @@ class TestOwnGIL:
     MODULES = ("pypool",)
     SCRIPTS = "pyscripts"
     SIZES = Sizes(threads=8)
-    CONF = PATH + location("/imports", "PythonHandler imports", "PythonGIL own", "PythonInterpreters 3")
+    CONF = PATH + location("/imports", "PythonHandler imports", "PythonGIL own", "PythonInterpreters 3") + \
+        location("/denied", "PythonHandler denied", "PythonGIL own") + \
+        location("/allowed", "PythonHandler denied", "PythonGIL shared") + "PythonOwnGILDeny colorsys wsgiref xml.sax\n"
 
     def test_much_of_the_standard_library_in_several(self, server):
         """On 3.13 this ends the process unless datetime was in the main interpreter first."""
@@ -145,6 +147,16 @@ class TestOwnGIL:
             server.log.wait_for("PP004: PythonGIL own needs Python 3.12")
         else:
             assert "PypoolGIL: own" in fetch(server.port, "/server-status?auto").text
+
+    def test_modules_that_must_not_be_imported_there(self, server):
+        """A package's modules are refused with it, the package of a module is not."""
+        refused = ["colorsys", "wsgiref", "wsgiref.util", "xml.sax"]
+        if sys.version_info < (3, 12):
+            refused = []  # there is no own GIL
+        elif sys.version_info < (3, 14):
+            refused.append("numpy")
+        assert get(server, "/denied").split() == refused
+        assert get(server, "/allowed") == ""
 
 
 class TestExclusive:

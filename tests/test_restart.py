@@ -79,6 +79,20 @@ class TestParent:
         assert fetch(server.port, "/hello.py").body == b"Hello World!"
 
 
+class TestLibpython:
+    def test_stays_when_the_module_is_loaded_anew(self, make_httpd, tmp_path):
+        """Each time it was loaded it would take a thread key from the process, which has 1,024 (Python 3.13 and later)."""
+        trace = tmp_path / "linker"
+        server = make_httpd(modules=("pypool",), env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(trace)})
+        server.start()
+        server.graceful()
+        server.graceful()
+        lines = trace.with_suffix(f".{server.pid}").read_text(errors="replace").splitlines()
+        unloaded = [line for line in lines if line.split(":")[0].strip() == str(server.pid) and "calling fini: " in line]
+        assert any("mod_pypool" in line for line in unloaded)
+        assert not any("libpython" in line for line in unloaded)
+
+
 class TestStop:
     def test_takes_memory_from_a_script(self, make_httpd, mpm, lang):
         """prefork ends a child in a signal's handler, here in the middle of malloc() or free(), which have a lock."""

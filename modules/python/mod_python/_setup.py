@@ -17,9 +17,10 @@ class _Refuse:
         self._names = frozenset(names)
 
     def find_spec(self, name, path=None, target=None):
-        if name.partition('.')[0] in self._names:
-            raise ImportError(f'module {name} does not support loading in subinterpreters '
-                              'with an own GIL on this Python', name=name)
+        parts = name.split('.')
+        if any('.'.join(parts[:i + 1]) in self._names for i in range(len(parts))):
+            raise ImportError(f'module {name} does not support loading in subinterpreters with an own GIL '
+                              'on this Python (see PythonOwnGILDeny)', name=name)
         return None
 
 
