@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which interpreter serves which request, how many there are, and who waits for whom."""
+import os
 import sys
 import threading
 
@@ -137,7 +138,11 @@ class TestOwnGIL:
     SIZES = Sizes(threads=8)
     CONF = PATH + location("/imports", "PythonHandler imports", "PythonGIL own", "PythonInterpreters 3") + \
         location("/denied", "PythonHandler denied", "PythonGIL own") + \
-        location("/allowed", "PythonHandler denied", "PythonGIL shared") + "PythonOwnGILDeny colorsys wsgiref xml.sax\n"
+        location("/allowed", "PythonHandler denied", "PythonGIL shared") + \
+        location("/compute", "PythonHandler who::compute", "PythonGIL own") + \
+        location("/few", "PythonHandler who::compute", "PythonGIL own", "PythonInterpreters 2") + \
+        location("/sleep", "PythonHandler who::slow", "PythonGIL own", "PythonInterpreter sleeper") + \
+        "PythonOwnGILDeny colorsys wsgiref xml.sax\n"
 
     def test_much_of_the_standard_library_in_several(self, server):
         """On 3.13 this ends the process unless datetime was in the main interpreter first."""
@@ -147,6 +152,19 @@ class TestOwnGIL:
             server.log.wait_for("PP004: PythonGIL own needs Python 3.12")
         else:
             assert "PypoolGIL: own" in fetch(server.port, "/server-status?auto").text
+
+    def used(self, server, path):
+        """The interpreters that answered eight requests at once, time after time."""
+        return {answer.split()[1] for _ in range(15) for answer in at_once(server, path, 8)}
+
+    def test_there_are_more_when_requests_wait_long_for_those_there_are(self, server, mpm):
+        """Not when their handlers sleep, which lets the others in; and not more than the administrator wants."""
+        if mpm == "prefork":
+            pytest.skip("a process serves one request at a time")
+        usual, most = (min(8, each * os.cpu_count()) if sys.version_info >= (3, 12) else 1 for each in (2, 8))
+        assert usual < len(self.used(server, "/compute")) <= most or usual == most
+        assert len(self.used(server, "/few")) <= 2
+        assert len({answer.split()[1] for answer in at_once(server, "/sleep", 8)}) <= usual
 
     def test_modules_that_must_not_be_imported_there(self, server):
         """A package's modules are refused with it, the package of a module is not."""

@@ -28,7 +28,8 @@ typedef struct interp_pool {
     int own_gil;
     /* what each request looks at */
     int made;             /* members, or being made; guarded by lock */
-    int most;             /* members */
+    int usual;            /* members that are made as soon as the others are busy */
+    int most;             /* members, however long requests wait */
     int waiting;          /* threads that wait for a change; written under lock, read without */
     int last;             /* the member that was taken last: a hint */
     pp_interp *members[]; /* NULL until made; atomic */
@@ -41,19 +42,26 @@ struct pp_group {
     interp_pool *pool;                /* atomic: may become the main one */
 };
 
-#define BUCKETS 64
+/* With own GILs. What the latter costs is memory; it saves the processor a sleep and a wake-up for
+ * each request that finds its interpreter's GIL taken by one that computes. */
+#define USUAL_EACH_CORE 2
+#define MOST_EACH_CORE  8
+#define LONG_WAIT       1000 /* microseconds */
+
+#define BUCKETS         64
 static pp_group *buckets[BUCKETS]; /* by hash of the name; atomic heads */
 static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding a group */
 static interp_pool *main_pool;                                  /* guarded by groups_lock */
 
 /* malloc'd and never freed, like what it holds: it lives as long as the process. */
-static interp_pool *pool_make(int most, int own_gil)
+static interp_pool *pool_make(int usual, int most, int own_gil)
 {
     interp_pool *pool = calloc(1, sizeof(*pool) + (size_t)most * sizeof(pool->members[0]));
     pthread_condattr_t monotonic;
 
     if (!pool)
         return NULL;
+    pool->usual = usual;
     pool->most = most;
     pool->own_gil = own_gil;
     pthread_mutex_init(&pool->lock, NULL);
@@ -67,7 +75,7 @@ static interp_pool *pool_make(int most, int own_gil)
 /* Under groups_lock. The main interpreter is there already, so this pool never grows. */
 static interp_pool *pool_of_main(pp_interp *main)
 {
-    if (!main_pool && (main_pool = pool_make(1, 0))) {
+    if (!main_pool && (main_pool = pool_make(1, 1, 0))) {
         main_pool->members[0] = main;
         main_pool->made = 1;
     }
@@ -89,19 +97,20 @@ static int wants_own_gil(int gil, const pp_child *child)
 #endif
 }
 
-/* The bound of a group's interpreters. With own GILs two for each core: a core whose interpreter
- * waits for the client, or hands its GIL over, has another one to compute in. */
-static int most_members(const pp_group *group, int own_gil, const pp_child *child)
+/* As many interpreters as the administrator wants. Without a number, one for each thread when they
+ * are exclusive, one when they share a GIL, and with own GILs some for each core: a core whose
+ * interpreter waits for the client, or hands its GIL over, has another one to compute in. */
+static int members(const pp_group *group, int own_gil, const pp_child *child, int each_core)
 {
-    long busy = 2 * sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (group->interpreters > 0)
         return group->interpreters;
     if (group->exclusive)
         return child->threads;
-    if (!own_gil || busy < 1)
+    if (!own_gil || cores < 1)
         return 1;
-    return busy < child->threads ? (int)busy : child->threads;
+    return cores * each_core < child->threads ? (int)cores * each_core : child->threads;
 }
 
 /* `own` was asked for, and this Python can't. */
@@ -122,7 +131,8 @@ static int furnish(pp_group *group, pp_child *child)
     if (group->gil == PP_GIL_MAIN || !strcmp(group->name, "main_interpreter"))
         group->pool = pool_of_main(child->main);
     else
-        group->pool = pool_make(most_members(group, own_gil, child), own_gil);
+        group->pool = pool_make(members(group, own_gil, child, USUAL_EACH_CORE),
+                                members(group, own_gil, child, MOST_EACH_CORE), own_gil);
     return group->pool ? 0 : -1;
 }
 
@@ -262,6 +272,17 @@ static pp_interp *grow(pp_group *group, interp_pool *pool)
     return interp;
 }
 
+/* Whether there may be one more member when `interp`, the least busy one, is busy. */
+HOT_PATH static int may_grow(const interp_pool *pool, const pp_interp *interp)
+{
+    int made = __atomic_load_n(&pool->made, __ATOMIC_RELAXED);
+
+    if (made >= pool->most)
+        return 0;
+    return made < pool->usual ||
+           (interp && interp->turnstile && pp_turnstile_wait(interp->turnstile) >= LONG_WAIT);
+}
+
 /* Shared use when no member is idle: one more, or the least busy, or the first when it is made. */
 static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_interp **interp)
 {
@@ -272,11 +293,13 @@ static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_inter
     failures = pool->failures;
     for (;;) {
         *interp = least_busy(pool, &load);
-        if (*interp && (!load || pool->made >= pool->most)) {
+        if (*interp && (!load || !may_grow(pool, *interp))) {
             __atomic_fetch_add(&(*interp)->busy, 1, __ATOMIC_SEQ_CST);
             break;
         }
-        if (pool->made >= pool->most) /* somebody makes the first */
+        if (*interp && (*interp)->turnstile) /* let it show what one more brings */
+            pp_turnstile_forget((*interp)->turnstile);
+        if (!may_grow(pool, NULL) && !*interp) /* somebody makes the first */
             pthread_cond_wait(&pool->changed, &pool->lock);
         else if ((!*interp && pool->failures != failures) || (*interp = grow(group, pool)))
             break;
@@ -357,7 +380,7 @@ HOT_PATH apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_int
     if (!*interp)
         *interp = least_busy(pool, &load);
     /* Whether there are as many as may be is asked without the lock: at worst it is asked again. */
-    if (!*interp || (load && __atomic_load_n(&pool->made, __ATOMIC_RELAXED) < pool->most))
+    if (!*interp || (load && may_grow(pool, *interp)))
         return acquire_or_grow(group, pool, interp);
     __atomic_fetch_add(&(*interp)->busy, 1, __ATOMIC_SEQ_CST);
     return APR_SUCCESS;

@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "modules/common/hot.h"
 
@@ -16,12 +18,16 @@
 #define LOOKS      256 /* some microseconds */
 #define MOST_REST  64
 
+#define MEMORY     16      /* about as many waits make the average */
+#define MOST_US    1000000 /* what one wait counts for at most */
+
 /* Written at each passage, by many threads: alone on its cache lines. */
 struct pp_turnstile {
     pthread_mutex_t next; /* of the thread that waits for the GIL */
     unsigned int inside;  /* threads that have entered and not left; atomic, a hint */
     int rest;             /* how many more go without a look; guarded by next */
     int next_rest;        /* how many will after the next vain look; guarded by next */
+    apr_uint32_t wait;    /* microseconds on average; written under next or to forget; atomic */
 };
 
 /* A free-threaded Python has nothing to wait for. */
@@ -78,12 +84,43 @@ static void look(pp_turnstile *turnstile)
         turnstile->next_rest *= 2;
 }
 
-HOT_PATH void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python)
+static apr_int64_t now_us(void)
 {
-    pthread_mutex_lock(&turnstile->next);
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (apr_int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* With `next` held. */
+static void remember(pp_turnstile *turnstile, apr_int64_t waited)
+{
+    apr_int64_t before = __atomic_load_n(&turnstile->wait, __ATOMIC_RELAXED);
+    apr_int64_t average = before + ((waited < MOST_US ? waited : MOST_US) - before) / MEMORY;
+
+    __atomic_store_n(&turnstile->wait, (apr_uint32_t)average, __ATOMIC_RELAXED);
+}
+
+static void enter_after_others(pp_turnstile *turnstile, PyThreadState *python, int is_next)
+{
+    apr_int64_t came = now_us();
+
+    if (!is_next)
+        pthread_mutex_lock(&turnstile->next);
     if (__atomic_load_n(&turnstile->inside, __ATOMIC_RELAXED))
         look(turnstile);
     PyEval_RestoreThread(python);
+    remember(turnstile, now_us() - came);
+}
+
+HOT_PATH void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python)
+{
+    int is_next = !pthread_mutex_trylock(&turnstile->next);
+
+    if (is_next && !__atomic_load_n(&turnstile->inside, __ATOMIC_RELAXED))
+        PyEval_RestoreThread(python);
+    else
+        enter_after_others(turnstile, python, is_next);
     __atomic_fetch_add(&turnstile->inside, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&turnstile->next);
 }
@@ -93,4 +130,14 @@ HOT_PATH void pp_turnstile_leave(pp_turnstile *turnstile)
 {
     (void)PyEval_SaveThread();
     __atomic_fetch_sub(&turnstile->inside, 1, __ATOMIC_RELAXED);
+}
+
+HOT_PATH apr_uint32_t pp_turnstile_wait(const pp_turnstile *turnstile)
+{
+    return __atomic_load_n(&turnstile->wait, __ATOMIC_RELAXED);
+}
+
+void pp_turnstile_forget(pp_turnstile *turnstile)
+{
+    __atomic_store_n(&turnstile->wait, 0, __ATOMIC_RELAXED);
 }

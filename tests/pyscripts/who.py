@@ -20,6 +20,14 @@ def slow(req):
     return handler(req)
 
 
+def compute(req):
+    """For 20 ms."""
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+    return handler(req)
+
+
 _barrier = threading.Barrier(4)
 
 
