@@ -177,6 +177,20 @@ class TestOwnGIL:
         assert get(server, "/allowed") == ""
 
 
+class TestLargeOwnGIL:
+    """Each interpreter holds 20 MB: two for each core take half of the memory that there may be."""
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    SIZES = Sizes(threads=8)
+    USUAL = min(8, 2 * os.cpu_count())
+    CONF = PATH + f"PythonMemoryLimit {40 * USUAL}M\n" + location("/compute", "PythonHandler large", "PythonGIL own")
+
+    def test_long_waits_do_not_take_the_memory_that_requests_need(self, server, mpm):
+        answers = [answer for _ in range(15) for answer in at_once(server, "/compute", 8)]
+        assert 500 not in answers
+        assert len(set(answers)) <= self.USUAL or mpm == "prefork"
+
+
 class TestExclusive:
     MODULES = ("pypool",)
     SCRIPTS = "pyscripts"

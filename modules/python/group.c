@@ -17,6 +17,7 @@
 #include "modules/common/conf_value.h"
 #include "modules/common/hot.h"
 #include "modules/python/child.h"
+#include "modules/python/memory.h"
 #include "modules/python/state.h"
 
 APLOG_USE_MODULE(pypool);
@@ -280,7 +281,8 @@ HOT_PATH static int may_grow(const interp_pool *pool, const pp_interp *interp)
     if (made >= pool->most)
         return 0;
     return made < pool->usual ||
-           (interp && interp->turnstile && pp_turnstile_wait(interp->turnstile) >= LONG_WAIT);
+           (interp && interp->turnstile && pp_turnstile_wait(interp->turnstile) >= LONG_WAIT &&
+            pp_memory_has_room(made));
 }
 
 /* Shared use when no member is idle: one more, or the least busy, or the first when it is made. */

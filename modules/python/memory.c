@@ -39,6 +39,13 @@ HOT_PATH apr_int64_t pp_memory_used(void)
     return __atomic_load_n(&used, __ATOMIC_RELAXED);
 }
 
+int pp_memory_has_room(int made)
+{
+    apr_int64_t now = pp_memory_used();
+
+    return !most || now + now / made <= most / 2;
+}
+
 void pp_memory_exempt(int on)
 {
     exempt += on ? 1 : -1;

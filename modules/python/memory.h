@@ -13,6 +13,9 @@ void pp_memory_start(apr_int64_t limit);
 /* Bytes in use. */
 apr_int64_t pp_memory_used(void);
 
+/* Whether one more interpreter, like each of the `made` ones, leaves half of the limit free. */
+int pp_memory_has_room(int made);
+
 /* The calling thread begins a call: what an earlier one was refused is forgotten. */
 void pp_memory_begin(void);
 
