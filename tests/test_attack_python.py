@@ -80,7 +80,7 @@ class TestThreadsLeftOver:
     SCRIPTS = None
     SIZES = Sizes(threads=4, prefork=1)
     NAMES = ("flushing", "writing", "cleaning")
-    CONF = ('AddHandler mod_python .py\n<Directory "{docroot}">\n'
+    CONF = ("PythonInterpreters 1\nAddHandler mod_python .py\n<Directory \"{docroot}\">\n"
             + "".join(f"<Files {name}.py>\nPythonHandler {name}\n</Files>\n" for name in NAMES) + "</Directory>\n")
 
     @pytest.mark.parametrize("name, flush, last", [
