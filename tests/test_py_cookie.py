@@ -66,3 +66,28 @@ class TestCookies:
         answers, _ = ask("type(Cookie.get_cookie(req, 'n', Cookie.MarshalCookie, secret='wrong')).__name__",
                          cookie=response.get("Set-Cookie"))
         assert answers == ["'Cookie'"]
+
+    def test_only_the_asked_for_is_looked_at(self, ask):
+        """A browser sends cookies of others too."""
+        _, response = ask("Cookie.add_cookie(req, Cookie.SignedCookie('sess', 'v', 'secret'))")
+        sent = "_ga=GA1.1; " + response.get("Set-Cookie")
+        call = "Cookie.get_cookie(req, '%s', Cookie.SignedCookie, secret='secret', mismatch=Cookie.Cookie.EXCEPTION).value"
+        assert ask(call % "sess", call % "_ga", "sorted(Cookie.get_cookies(req, names=['sess', 'none']))",
+                   "Cookie.get_cookie(req, 'sess', secret='secret')", cookie=sent)[0] == [
+            "'v'", "CookieError: the signature of cookie '_ga' is wrong", "['sess']",
+            "TypeError: Cookie.parse() got an unexpected keyword argument 'secret'"]
+
+    @pytest.mark.parametrize("kind", ("SignedCookie", "MarshalCookie"))
+    def test_parse_takes_its_arguments_by_place(self, ask, kind):
+        text = "(lambda c: str(Cookie.%s('n', 'v', 'secret')))(0)" % kind
+        parse = "{n: (type(c).__name__, c.value) for n, c in Cookie.%s.parse(%s + '; m=x', %%s).items()}" % (kind, text)
+        answers, _ = ask(parse % "'secret'", parse % "'secret', Cookie.Cookie.IGNORE", parse % "'secret', Cookie.%s.EXCEPTION" % kind,
+                         parse % "'wrong', mismatch=Cookie.Cookie.IGNORE", parse % "'secret', names=['n']", parse % "''")
+        good = "'n': ('%s', 'v')" % kind
+        assert answers == ["{%s, 'm': ('Cookie', 'x')}" % good, "{%s}" % good, "CookieError: the signature of cookie 'm' is wrong",
+                           "{}", "{%s}" % good, "CookieError: a signed cookie needs a secret"]
+        assert ask("sorted(Cookie.Cookie.parse('a=1; b=2', names=['b']))", "Cookie.Cookie.DOWNGRADE")[0] == ["['b']", "0"]
+
+    def test_attributes_have_no_case(self, ask):
+        assert ask("str(Cookie.Cookie('a', '1', Path='/', Max_Age=5, commentURL='x', HttpOnly=True, Expires=0))")[0] == [
+            "'a=1; expires=Thu, 01-Jan-1970 00:00:00 GMT; path=/; Max-Age=5; commentURL=x; httponly'"]

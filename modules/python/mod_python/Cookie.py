@@ -47,6 +47,8 @@ class Cookie:
 
     TEXTS = ("version", "path", "domain", "comment", "max_age", "samesite", "commentURL", "port")
     FLAGS = ("secure", "httponly", "discard")
+    DOWNGRADE, IGNORE, EXCEPTION = DOWNGRADE, IGNORE, EXCEPTION
+    _ATTRIBUTES = {name.lower(): name for name in (*TEXTS, *FLAGS, "expires")}
     __slots__ = (*TEXTS, *FLAGS, "name", "value", "_expires")
 
     def __init__(self, name, value, **attributes):
@@ -54,10 +56,10 @@ class Cookie:
             raise CookieError("%r can't be the name of a cookie" % name)
         self.name = name
         self.value = value
-        for attribute in attributes:
-            if attribute != "expires" and attribute not in self.TEXTS + self.FLAGS:
+        for attribute, given in attributes.items():
+            if attribute.lower() not in self._ATTRIBUTES:
                 raise CookieError("a cookie has no attribute %r" % attribute)
-            setattr(self, attribute, attributes[attribute])
+            setattr(self, self._ATTRIBUTES[attribute.lower()], given)
 
     @property
     def expires(self):
@@ -92,19 +94,12 @@ class Cookie:
         return "<%s: %s>" % (type(self).__name__, self)
 
     @classmethod
-    def parse(cls, header, **options):
-        """{name: cookie} of a Cookie header; of those that have one name, the first."""
+    def parse(cls, header, names=None):
+        """{name: cookie} of a Cookie header, of all or of those in `names`. Of one name the first counts."""
         cookies = {}
-        for name, text in _pairs(header):
-            cookie = cls.from_text(name, text, **options)
-            if cookie is not None:
-                cookies.setdefault(name, cookie)
+        for name, text in _pairs(header, names):
+            cookies.setdefault(name, cls(name, text))
         return cookies
-
-    @classmethod
-    def from_text(cls, name, text, **_):
-        """The cookie a client sent; None leaves it out."""
-        return cls(name, text)
 
 
 class SignedCookie(Cookie):
@@ -140,10 +135,20 @@ class SignedCookie(Cookie):
         return text
 
     @classmethod
-    def from_text(cls, name, text, secret=None, mismatch=DOWNGRADE, **_):
-        """As Cookie.from_text; `mismatch` says what a wrong signature gives."""
+    def parse(cls, header, secret=None, mismatch=DOWNGRADE, names=None):
+        """As Cookie.parse; `mismatch` says what a wrong signature gives."""
         if not secret:
             raise CookieError("a signed cookie needs a secret")
+        cookies = {}
+        for name, text in _pairs(header, names):
+            cookie = cls._verified(name, text, secret, mismatch)
+            if cookie is not None:
+                cookies.setdefault(name, cookie)
+        return cookies
+
+    @classmethod
+    def _verified(cls, name, text, secret, mismatch):
+        """The cookie a client sent; None leaves it out."""
         signature, text_signed = text[:64], text[64:]
         expected = cls._sign(secret, name, text_signed)
         if hmac.compare_digest(signature.encode("utf-8", "surrogateescape"), expected.encode()):
@@ -168,12 +173,13 @@ class MarshalCookie(SignedCookie):
         return marshal.loads(base64.b64decode(text))
 
 
-def _pairs(header):
-    """(name, value) of each cookie of a header; attributes of RFC 2109 ($Path, ...) are none."""
+def _pairs(header, names):
+    """(name, value) of each cookie of a header, of those in `names` unless that is None; attributes of RFC 2109
+    ($Path, ...) are none."""
     for part in header.split(";"):
         name, mark, text = part.partition("=")
         name, text = name.strip(), text.strip()
-        if mark and _NAME.fullmatch(name) and not name.startswith("$"):
+        if mark and _NAME.fullmatch(name) and not name.startswith("$") and (names is None or name in names):
             yield name, text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
@@ -188,11 +194,11 @@ def add_cookie(req, cookie, value="", **attributes):
 
 
 def get_cookies(req, Class=Cookie, **options):
-    """{name: cookie} of the request."""
-    headers = req.headers_in.get("Cookie")
-    return Class.parse(headers, **options) if headers else {}
+    """{name: cookie} of the request; `options` are those of Class.parse."""
+    header = req.headers_in.get("Cookie")
+    return Class.parse(header, **options) if header else {}
 
 
 def get_cookie(req, name, Class=Cookie, **options):
-    """The request's cookie of that name, or None."""
-    return get_cookies(req, Class, **options).get(name)
+    """The request's cookie of that name, or None. No other is looked at."""
+    return get_cookies(req, Class, names=[name], **options).get(name)
