@@ -92,6 +92,14 @@ class TestBody:
                 assert e.partial is None
         assert site.get("/hello").status == 200
 
+    def test_a_malformed_body_has_one_answer(self, site):
+        """httpd's; the script, which does not look, wants to give another one."""
+        with site.connect() as c:
+            c.send(request_bytes("POST", site.path("/swallow"), {"Transfer-Encoding": "chunked"}) + b"zz\r\n\r\n")
+            c.half_close()
+            assert c.response().status == 400
+            assert c.at_end()
+
     @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
     def test_above_the_limit_is_refused(self, site, server, chunked):
         body = b"x" * 70000

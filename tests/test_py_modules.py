@@ -124,6 +124,68 @@ class TestReload:
         until("fine", lambda: get(server, "/broken/page.py"))
 
 
+class TestPathOfEachFolder:
+    """The handler is named once, the PythonPath in each folder's .htaccess file, whose text goes with its request."""
+    MODULES = ("pypool",)
+    SCRIPTS = None
+    SIZES = Sizes(processes=1, prefork=1)
+    CONF = """
+        <Directory {docroot}>
+            AllowOverride All
+            AddHandler mod_python .x
+            PythonHandler place
+        </Directory>
+    """
+
+    def test_is_evaluated_when_it_is_met_first(self, server):
+        write(server, "still.txt", "still")
+        write(server, "place.py", "import sys\n" + SAY.format("sys.path[0]"))
+        for i in range(40):
+            write(server, f"{i}/page.x", "")
+            write(server, f"{i}/.htaccess", f"PythonPath \"['/folder{i}'] + sys.path[-3:]\"\n")
+        for i in range(40):
+            assert get(server, f"/{i}/page.x") == f"/folder{i}"
+            for _ in range(i % 8):
+                assert get(server, "/still.txt") == "still"
+
+
+class TestReplacedMeanwhile:
+    """Looking whether files have changed lets other threads run, and one of them may find the handler broken."""
+    MODULES = ("pypool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4)
+    CONF = """
+        PythonInterpreters 1
+        PythonHandler page
+        <Location /good>
+            SetHandler mod_python
+            PythonPath "['{docroot}/lib'] + sys.path"
+        </Location>
+        <Location /bad>
+            SetHandler mod_python
+            PythonPath "1/0"
+        </Location>
+    """
+
+    def test_the_request_is_served(self, server):
+        write(server, "lib/page.py", "import os, time\nif not hasattr(os, 'quick_stat'):\n    os.quick_stat = os.stat\n"
+              "def slow(*args, **options):\n    time.sleep(0.2)\n    return os.quick_stat(*args, **options)\n"
+              "os.stat = slow\n" + SAY.format("'fine'"))
+        assert get(server, "/good") == "fine"
+        children = server.children()
+        server.log.allow("PP010: .*ZeroDivisionError")
+        for _ in range(3):
+            time.sleep(1.1)  # after a second it is looked
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(get(server, "/good")))
+            thread.start()
+            while thread.is_alive():
+                assert get(server, "/bad") == 500
+            thread.join()
+            assert answers == ["fine"]
+        assert server.children() == children
+
+
 class TestFirstRequests:
     MODULES = ("pypool",)
     SCRIPTS = None

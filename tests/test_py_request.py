@@ -447,6 +447,14 @@ class TestMethods(PyServer):
         assert json.loads(response.body) == ["'/ask.py'"]
         script.server.log.wait_for("said: the response is complete", mark, seconds=10)
 
+    @pytest.mark.parametrize("then", ["result = 404", "result = apache.DECLINED", "raise apache.SERVER_RETURN(403)", "pass"])
+    def test_a_status_after_a_redirect_is_no_second_response(self, script, then):
+        """On a kept connection the client would take it for the answer to its next request."""
+        redirect = "req.headers_in['X-Ask'] = %r\nreq.internal_redirect('/ask.py')\n%s" % (hexed("req.uri"), then)
+        with Connection(script.server.port) as c:
+            for _ in range(2):
+                assert json.loads(c.get("/do.py", {"X-Do": hexed(redirect)}).body) == ["'/ask.py'"]
+
     def test_cleanups_run_after_the_response(self, script):
         mark = script.server.log.mark()
         script.server.log.allow(r"PP017.*boom")

@@ -110,12 +110,27 @@ HOT_PATH apr_status_t output_pass(output *out)
     return rv;
 }
 
+/* httpd's page would be taken for the next response on this connection. */
+COLD_PATH static int answer_by(output *out, int status)
+{
+    request_rec *r = out->r;
+
+    output_drop(out);
+    if (!r->eos_sent || r->main)
+        return status;
+    ap_log_rerror(__FILE__, __LINE__, APLOG_NO_MODULE, APLOG_INFO, 0, r,
+                  "%s: status %d came when the response was complete", r->filename, status);
+    return AP_FILTER_ERROR;
+}
+
 /* The end in the same brigade as the last bytes is what lets httpd count a small response. */
 HOT_PATH int output_end(output *out, int status)
 {
     request_rec *r = out->r;
     apr_status_t rv;
 
+    if (status != OK && status != DONE)
+        return answer_by(out, status);
     if (!output_is_open(out)) {
         clear(out);
         return status;

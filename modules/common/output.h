@@ -44,9 +44,11 @@ void output_flush(output *out);
  * APR_ECONNABORTED when the client is gone, else what a filter said. */
 apr_status_t output_pass(output *out);
 
-/* Passes the rest and the end of the response; a response that is complete gets nothing more.
+/* The script is over. OK or DONE: the rest and the end of the response are passed; a response that
+ * is complete gets nothing more. Another status answers instead of what is held, which is dropped.
  * Returns what the handler has to return: `status`, or AP_FILTER_ERROR after a log entry when a
- * filter of httpd's failed. A client that has gone is no error. */
+ * filter of httpd's failed, or when a complete response (a redirect's, or httpd's own to a broken
+ * body) leaves no room for an answer by `status`. A client that has gone is no error. */
 int output_end(output *out, int status);
 
 /* Whether the script can't answer by this status any more, since a part of its own answer was sent:

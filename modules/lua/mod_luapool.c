@@ -91,11 +91,11 @@ COLD_PATH static int failed(request_rec *r, const lp_conf *conf, const failure *
  * answers by a status. */
 static int answer(lp_call *call, const failure *f)
 {
-    if (f->kind == FAILURE_NONE && (call->status == OK || call->status == DONE)) {
+    if (f->kind == FAILURE_NONE) {
         return output_end(&call->out, call->status);
     }
     output_drop(&call->out);
-    return f->kind == FAILURE_NONE ? call->status : failed(call->r, call->conf, f);
+    return failed(call->r, call->conf, f);
 }
 
 HOT_PATH static int handler(request_rec *r)

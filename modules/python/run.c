@@ -306,7 +306,7 @@ static void report_cleanup(pp_call *call)
  * what the hook has to return. */
 static int pass_on(pp_call *call, int status, const failure *f)
 {
-    if (!f->kind && (status == OK || status == DONE))
+    if (!f->kind)
         return output_end(&call->out, status);
     output_drop(&call->out);
     return status;

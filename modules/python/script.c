@@ -20,10 +20,11 @@ typedef struct pp_script {
     PyObject *function; /* what to call */
     PyObject *token;    /* what mod_python._loader.fresh() is asked with, or None */
     PyObject *file;     /* bytes: the module's own file, or None */
-    const char *path;   /* the PythonPath it was resolved with: the same text, if set, is the same
-                         * pointer, since both come from the server's configuration */
-    apr_time_t mtime;   /* of `file` when it was loaded */
-    apr_int64_t size;   /* likewise */
+    char *path;       /* the PythonPath it was resolved with, malloc'd: a .htaccess file's goes with
+                       * its request */
+    int watched;      /* whether it was loaded under PythonAutoReload */
+    apr_time_t mtime; /* of `file` when it was loaded */
+    apr_int64_t size; /* likewise */
     apr_uint64_t inode; /* likewise */
     apr_int64_t asked;  /* the second in which the token was asked last */
 } pp_script;
@@ -50,9 +51,9 @@ static int is_fresh(pp_interp *interp, pp_script *script, const pp_conf *conf, r
     PyObject *answer, *token = script->token;
     int fresh;
 
-    if (token == Py_None || conf->auto_reload == 0)
+    if (conf->auto_reload == 0 || (script->watched && token == Py_None))
         return 1;
-    if (was_edited(script, r))
+    if (!script->watched || was_edited(script, r))
         return 0;
     if (now == script->asked)
         return 1;
@@ -81,25 +82,32 @@ static PyObject *load(pp_interp *interp, const pp_handler *h, const pp_conf *con
 }
 
 /* Puts what load() brought, or nothing (NULL), in place of what was kept. */
-static void keep(pp_script *script, PyObject *found, const char *path, apr_int64_t now)
+static void keep(pp_script *script, PyObject *found, const pp_conf *conf, apr_int64_t now)
 {
     pp_script old = *script;
 
     memset(script, 0, sizeof(*script));
-    if (found) {
+    if (found && (!conf->path || (script->path = strdup(conf->path)))) {
         script->function = Py_NewRef(PyTuple_GET_ITEM(found, 0));
         script->token = Py_NewRef(PyTuple_GET_ITEM(found, 1));
         script->file = Py_NewRef(PyTuple_GET_ITEM(found, 2));
         script->mtime = PyLong_AsLongLong(PyTuple_GET_ITEM(found, 3));
         script->size = PyLong_AsLongLong(PyTuple_GET_ITEM(found, 4));
         script->inode = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(found, 5));
-        script->path = path;
+        script->watched = conf->auto_reload != 0;
         script->asked = now;
     }
     /* Last, since it may run code of the old module. */
     Py_XDECREF(old.function);
     Py_XDECREF(old.token);
     Py_XDECREF(old.file);
+    free(old.path);
+}
+
+static int is_kept(const pp_script *script, const pp_conf *conf)
+{
+    return script->function && (script->path && conf->path ? !strcmp(script->path, conf->path)
+                                                           : !script->path && !conf->path);
 }
 
 HOT_PATH PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, const pp_conf *conf,
@@ -109,19 +117,20 @@ HOT_PATH PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, con
     pp_script *script = kept ? &interp->scripts[h->id] : NULL;
     PyObject *found, *function;
 
-    if (script && script->function && script->path == conf->path &&
-        is_fresh(interp, script, conf, r))
+    /* Asked twice: while is_fresh() runs Python code another thread may replace what is kept. */
+    if (script && is_kept(script, conf) && is_fresh(interp, script, conf, r) &&
+        is_kept(script, conf))
         return Py_NewRef(script->function);
     found = load(interp, h, conf, r);
     if (script && found)
-        keep(script, found, conf->path, apr_time_sec(r->request_time));
+        keep(script, found, conf, apr_time_sec(r->request_time));
     if (!found) {
         /* A broken edit stays broken: the old function is not called again. */
         PyObject *type, *value, *traceback;
 
         PyErr_Fetch(&type, &value, &traceback);
         if (script)
-            keep(script, NULL, NULL, 0);
+            keep(script, NULL, conf, 0);
         PyErr_Restore(type, value, traceback);
         return NULL;
     }
