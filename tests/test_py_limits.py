@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PythonTimeLimit and PythonMemoryLimit: who goes beyond them fails, and nobody else."""
 import os
+import sys
 import threading
 
 import pytest
@@ -66,6 +67,27 @@ class TestTime:
                 assert get(server, "/spin") == 503
                 assert {get(server, "/fine") for _ in range(10)} == {"fine"}
         assert status(server, "Overtime") >= 3
+
+
+class TestTimeBesideOwnGIL:
+    """An interpreter's limits hold whatever another one, with another GIL, is in."""
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = PATH + "PythonGIL own\nPythonTimeLimit 300ms\n" + \
+        "".join(location(f"/{name}", f"PythonHandler limits::{name}", f"PythonInterpreter {name}")
+                for name in ("backtrack", "spin"))
+
+    def test_a_call_into_c_code_holds_up_no_other_limit(self, server):
+        if sys.version_info < (3, 12):
+            pytest.skip("there is no own GIL")
+        ended = []
+        with server.expect_log("PP011: ", 2):
+            thread = threading.Thread(target=lambda: (get(server, "/backtrack"), ended.append("/backtrack")))
+            thread.start()
+            server.log.wait_for("backtracking")
+            ended.append(get(server, "/spin"))
+            thread.join()
+        assert ended == [503, "/backtrack"]
 
 
 class TestMemory:

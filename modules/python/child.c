@@ -194,9 +194,6 @@ static void start(void)
         return;
     }
     pp_count(child.counters->interpreters);
-    /* Without a watchdog there is no time limit, but there is service. */
-    if (watchdog_make(&child.dog, child_pool) != APR_SUCCESS)
-        child.dog = NULL;
     apr_pool_cleanup_register(child_pool, NULL, end_child, apr_pool_cleanup_null);
     ap_log_error(APLOG_MARK, APLOG_INFO, 0, child.server, "PP003: Python %s started",
                  Py_GetVersion());

@@ -6,7 +6,6 @@
 #include <httpd.h>
 
 #include "modules/common/report.h"
-#include "modules/common/watchdog.h"
 #include "modules/python/interp.h"
 
 /* This child's row on mod_status's page. Counted with relaxed atomics; what each request changes
@@ -27,7 +26,6 @@ typedef struct pp_counters {
 typedef struct pp_child {
     server_rec *server;
     pp_interp *main;       /* NULL: Python could not be started; the log says why */
-    watchdog *dog;         /* of PythonTimeLimit */
     pp_counters *counters; /* never NULL */
     int threads;           /* that serve requests at a time */
     int threaded;          /* whether that is more than one */

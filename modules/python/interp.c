@@ -216,6 +216,29 @@ static int initialize(server_rec *s, apr_pool_t *p)
     return status_failed(s, status, "Python could not be started") ? -1 : 0;
 }
 
+/* The watchdog waits for the GIL, perhaps for as long as a call into C code takes; whoever waits
+ * for another GIL needs another one. Without any there is no time limit, but there is service. */
+static watchdog *make_dog(apr_pool_t *pool)
+{
+    watchdog *dog;
+
+    return watchdog_make(&dog, pool) == APR_SUCCESS ? dog : NULL;
+}
+
+/* Requests make interpreters at the same time, so their watchdogs can't have the child's pool. */
+static watchdog *make_dog_of_own(void)
+{
+    apr_pool_t *pool;
+    watchdog *dog;
+
+    if (apr_pool_create(&pool, NULL) != APR_SUCCESS)
+        return NULL;
+    dog = make_dog(pool);
+    if (!dog)
+        apr_pool_destroy(pool);
+    return dog;
+}
+
 pp_interp *pp_interp_start(server_rec *s, apr_pool_t *p, int threaded)
 {
     pp_interp *interp = calloc(1, sizeof(*interp));
@@ -226,6 +249,7 @@ pp_interp *pp_interp_start(server_rec *s, apr_pool_t *p, int threaded)
         return NULL;
     interp->index = take_index();
     interp->main = interp;
+    interp->dog = make_dog(p);
     if (threaded)
         interp->turnstile = pp_turnstile_make(); /* without one there is service, but slower */
     /* On 3.13 `datetime` corrupts memory in two interpreters unless it was in this one first. */
@@ -323,6 +347,7 @@ pp_interp *pp_interp_make(server_rec *s, const char *application, int own_gil)
         free(interp);
         return NULL;
     }
+    interp->dog = own_gil ? make_dog_of_own() : main->dog;
     ap_log_error(APLOG_MARK, APLOG_INFO, 0, s,
                  "PP001: interpreter %d made for application %s, %s GIL", interp->index,
                  application, own_gil ? "own" : "shared");

@@ -5,6 +5,7 @@
 
 #include <httpd.h>
 
+#include "modules/common/watchdog.h"
 #include "modules/python/compat.h"
 #include "modules/python/turnstile.h"
 
@@ -18,6 +19,7 @@ typedef struct pp_interp {
     struct pp_interp *main;    /* the main interpreter of the child */
     PyInterpreterState *state; /* Python's */
     pp_turnstile *turnstile;   /* of its GIL; NULL: nobody waits for it in turn */
+    watchdog *dog;             /* of PythonTimeLimit, one for each GIL; NULL: there is no limit */
     PyObject *apache;          /* the module `_apache` */
     PyObject *resolve;         /* mod_python._loader.resolve */
     PyObject *fresh;           /* mod_python._loader.fresh */

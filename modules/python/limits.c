@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * PythonTimeLimit. The watchdog's thread enters the interpreter concerned, so that it and the
- * handler can't both run: what it finds there stays so until it has left. */
+ * handler can't both run: what it finds there stays so until it has left. While it waits to get in,
+ * nobody else's limit can be seen to: there is a watchdog for each GIL, and who shares the GIL
+ * can't run on meanwhile. */
 #include "modules/python/limits.h"
 
 #include "modules/common/hot.h"
@@ -26,11 +28,11 @@ static void raise_in(void *late_)
 /* A watch is made at a thread's first limited call in an interpreter, and kept with its state. */
 HOT_PATH void pp_limits_begin(pp_thread *state, apr_int64_t limit)
 {
-    pp_child *child = pp_child_started();
+    watchdog *dog = state->interp->dog;
 
-    if (!limit || state->limited || !child->dog)
+    if (!limit || state->limited || !dog)
         return;
-    if (!state->watch && watchdog_add(child->dog, &state->watch, raise_in, state) != APR_SUCCESS)
+    if (!state->watch && watchdog_add(dog, &state->watch, raise_in, state) != APR_SUCCESS)
         return;
     state->limited = state->depth;
     watch_arm(state->watch, limit);

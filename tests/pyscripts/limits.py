@@ -1,5 +1,6 @@
 """Handlers that want too much."""
 import gc
+import re
 import time
 
 from mod_python import apache
@@ -13,6 +14,13 @@ def fine(req):
 def spin(req):
     while True:
         pass
+
+
+def backtrack(req):
+    """For seconds in one call, which never gives the GIL up; then it goes on."""
+    req.log_error("backtracking", apache.APLOG_WARNING)
+    re.match("(a|a)*$", "a" * 25 + "b")
+    spin(req)
 
 
 def stubborn(req):
