@@ -221,3 +221,34 @@ class TestExclusive:
 
     def test_a_request_within_a_request_stays_in_its_interpreter(self, server):
         assert get(server, "/inner").split()[2] == "127.0.0.1"
+
+
+class TestExclusiveInMain:
+    """All applications in the main interpreter share it, so with one that wants it for itself all take turns."""
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    SIZES = Sizes(threads=8)
+    CONF = PATH + location("/alone", "PythonHandler who::alone", "PythonGIL main", "PythonInterpreters 1 exclusive") + \
+        location("/guest", "PythonHandler who::alone", "PythonGIL main", "PythonInterpreter guest")
+
+    def test_others_take_turns_with_it(self, server):
+        answers = []
+        threads = [threading.Thread(target=lambda path=path: answers.append(get(server, path)))
+                   for path in ["/alone", "/guest"] * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [answer.split()[2] for answer in answers] == ["main_interpreter"] * 8
+
+
+class TestExclusiveMovedToMain(TestExclusiveInMain):
+    CONF = PATH + location("/alone", "PythonHandler refuses::alone", "PythonInterpreters 1 exclusive") + \
+        location("/guest", "PythonHandler who::alone", "PythonGIL main", "PythonInterpreter guest")
+
+    def test_others_take_turns_with_it(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("a process serves one request at a time")
+        with server.expect_log("PP002: "):
+            get(server, "/alone")
+        super().test_others_take_turns_with_it(server)

@@ -28,6 +28,7 @@ typedef struct interp_pool {
     int failures; /* how often making failed; guarded by lock */
     int own_gil;
     /* what each request looks at */
+    int exclusive;        /* members take one request at a time; atomic, is never taken back */
     int made;             /* members, or being made; guarded by lock */
     int usual;            /* members that are made as soon as the others are busy */
     int most;             /* members, however long requests wait */
@@ -124,6 +125,17 @@ static void warn_of_shared(const pp_group *group, const pp_child *child)
                      group->name);
 }
 
+/* All who use the pool take turns from now on: the main one's users may be several groups. */
+static void make_exclusive(interp_pool *pool)
+{
+    __atomic_store_n(&pool->exclusive, 1, __ATOMIC_SEQ_CST);
+}
+
+HOT_PATH static int is_exclusive(const interp_pool *pool)
+{
+    return __atomic_load_n(&pool->exclusive, __ATOMIC_SEQ_CST);
+}
+
 /* Under groups_lock. */
 static int furnish(pp_group *group, pp_child *child)
 {
@@ -134,6 +146,8 @@ static int furnish(pp_group *group, pp_child *child)
     else
         group->pool = pool_make(members(group, own_gil, child, USUAL_EACH_CORE),
                                 members(group, own_gil, child, MOST_EACH_CORE), own_gil);
+    if (group->pool && group->exclusive)
+        make_exclusive(group->pool);
     return group->pool ? 0 : -1;
 }
 
@@ -377,15 +391,22 @@ HOT_PATH apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_int
     apr_uint32_t load = 0;
 
     *interp = pp_thread_calling() ? nested(pool) : NULL;
-    if (!*interp && group->exclusive)
+    if (*interp) {
+        __atomic_fetch_add(&(*interp)->busy, 1, __ATOMIC_SEQ_CST);
+        return APR_SUCCESS;
+    }
+    if (is_exclusive(pool))
         return acquire_exclusive(group, pool, wait, interp);
-    if (!*interp)
-        *interp = least_busy(pool, &load);
+    *interp = least_busy(pool, &load);
     /* Whether there are as many as may be is asked without the lock: at worst it is asked again. */
     if (!*interp || (load && may_grow(pool, *interp)))
         return acquire_or_grow(group, pool, interp);
     __atomic_fetch_add(&(*interp)->busy, 1, __ATOMIC_SEQ_CST);
-    return APR_SUCCESS;
+    if (!is_exclusive(pool))
+        return APR_SUCCESS;
+    /* It has become so meanwhile. Who made it so found this member busy, or is found here. */
+    pp_group_release(group, *interp);
+    return acquire_exclusive(group, pool, wait, interp);
 }
 
 /* The lock is taken only when somebody waits. `busy` goes down before `waiting` is read, and who
@@ -415,6 +436,8 @@ int pp_group_move_to_main(pp_group *group)
     pthread_mutex_lock(&groups_lock);
     target = pool_of_main(pp_child_started()->main);
     pthread_mutex_unlock(&groups_lock);
+    if (target && group->exclusive)
+        make_exclusive(target);
     if (!target || old == target ||
         !__atomic_compare_exchange_n(&group->pool, &old, target, 0, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST))

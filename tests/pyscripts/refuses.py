@@ -8,3 +8,8 @@ if apache.interpreter != "main_interpreter":
 def handler(req):
     req.write(f"{apache.interpreter} {req.interpreter}")
     return apache.OK
+
+
+def alone(req):
+    import who
+    return who.alone(req)
