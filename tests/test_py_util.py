@@ -68,6 +68,10 @@ class TestForms:
         assert form("?a=1", b'{"b": 2}', "application/json") == {"fields": [["a", "1", None, "text/plain"]], "left": 8}
         assert form("", b"a=1") == {"fields": [], "left": 3}
 
+    @pytest.mark.parametrize("kind, body", ((URLENCODED, b"a=1"), ("multipart/form-data; boundary=B", MULTIPART)))
+    def test_any_byte_may_stand_in_a_content_type(self, form, kind, body):
+        assert form("", body, kind + "; x=\udcff")["fields"][0][0] == "a"
+
     def test_malformed_forms_are_400(self, form):
         form("", b"no boundary here", "multipart/form-data; boundary=B", status=400)
         form("", MULTIPART[:-10], "multipart/form-data; boundary=B", status=400)

@@ -125,31 +125,42 @@ PyObject *pp_is_form(PyObject *module, PyObject *type)
     return PyBool_FromLong(kind != FORM_OTHER);
 }
 
+/* As parse_form, for the bytes of both. */
+static PyObject *parse_bytes(const char *type, const pp_bytes *body, fields *to)
+{
+    form_error error;
+    apr_pool_t *pool;
+
+    if (form_kind_of(type) == FORM_OTHER)
+        return PyErr_Format(PyExc_ValueError, "%s is not the content type of a form", type);
+    if (apr_pool_create_unmanaged(&pool) != APR_SUCCESS)
+        return PyErr_NoMemory();
+    to->list = PyList_New(0);
+    error = to->list ? parse_body(pool, type, body, to) : FORM_NO_MEMORY;
+    apr_pool_destroy(pool);
+    return finish(to, error);
+}
+
 /* parse_form(content_type, body, keep_blank_values, strict_parsing): list of (name, value as bytes,
  * file name or None, content type or None, headers or None). */
 PyObject *pp_parse_form(PyObject *module, PyObject *args)
 {
     fields to = {NULL, 0, 0};
-    form_error error;
-    apr_pool_t *pool;
-    PyObject *body;
-    const char *type;
-    pp_bytes bytes;
+    PyObject *type_given;
+    PyObject *body_given;
+    PyObject *list = NULL;
+    pp_bytes type;
+    pp_bytes body;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "sOpp:parse_form", &type, &body, &to.keep_blank, &to.strict))
+    if (!PyArg_ParseTuple(args, "OOpp:parse_form", &type_given, &body_given, &to.keep_blank,
+                          &to.strict) ||
+        pp_text_open(&type, type_given, PP_TEXT_ANY, "the content type") != 0)
         return NULL;
-    if (form_kind_of(type) == FORM_OTHER)
-        return PyErr_Format(PyExc_ValueError, "%s is not the content type of a form", type);
-    if (pp_bytes_open(&bytes, body, "the body") != 0)
-        return NULL;
-    if (apr_pool_create_unmanaged(&pool) != APR_SUCCESS) {
-        pp_bytes_close(&bytes);
-        return PyErr_NoMemory();
+    if (pp_bytes_open(&body, body_given, "the body") == 0) {
+        list = parse_bytes(type.data, &body, &to);
+        pp_bytes_close(&body);
     }
-    to.list = PyList_New(0);
-    error = to.list ? parse_body(pool, type, &bytes, &to) : FORM_NO_MEMORY;
-    apr_pool_destroy(pool);
-    pp_bytes_close(&bytes);
-    return finish(&to, error);
+    pp_bytes_close(&type);
+    return list;
 }
