@@ -54,7 +54,18 @@ class TestForms:
         assert answer["fields"] == [["a", "é", None, "text/plain"], ["up", "00ff0d0a", "x y.bin", "image/png"]]
         kind = "multipart/form-data; boundary=" + boundary
         assert form("", MULTIPART, kind, ask="form['up'].file.read(), form['up'].type_options") == "(b'\\x00\\xff\\r\\n', {'q': '1'})"
-        assert "Content-Type: image/png" in form("", MULTIPART, kind, ask="form['up'].headers")
+        assert form("", MULTIPART, kind, ask="form['up'].headers['content-type'], form['a'].headers.get('content-type')") == (
+            "('image/png; q=\"1\"', None)")
+        assert form("", MULTIPART, kind, ask="form['up'].disposition_options, form['a'].disposition_options") == (
+            "({'name': 'up', 'filename': 'x y.bin'}, {'name': 'a'})")
+
+    def test_blank_values_of_multipart_are_kept(self, form):
+        """Also an upload where no file was chosen: it is text, as under mod_python."""
+        body = (b'--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+                b'--B\r\nContent-Disposition: form-data; name="up"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n'
+                b'\r\n--B--\r\n')
+        assert form("", body, "multipart/form-data; boundary=B")["fields"] == [
+            ["a", "", None, "text/plain"], ["up", "", None, "application/octet-stream"]]
 
     def test_callbacks_say_where_uploads_go(self, server):
         statements = ("from mod_python import util\nimport io\nform = util.FieldStorage(req, file_callback=lambda name: io.BytesIO())\n"
@@ -63,10 +74,46 @@ class TestForms:
                          headers=[("X-Do", statements.encode().hex()), ("Content-Type", "multipart/form-data; boundary=B")])
         assert response.text == repr((b"\0\xff\r\n", b"\0\xff\r\n", "é"))
 
+    def do(self, server, statements, body=MULTIPART, kind="multipart/form-data; boundary=B"):
+        response = fetch(server.port, "/do.py", "POST", body=body, headers=[
+            ("X-Do", ("from mod_python import util\nimport io\n" + statements).encode().hex()), ("Content-Type", kind)])
+        assert response.status == 200
+        return response.text
+
+    def test_callbacks_take_what_mod_pythons_take(self, server):
+        """field_callback() gives the file of a field, which is a str still."""
+        assert self.do(server, """
+class File(io.BytesIO):
+    pass
+form = util.FieldStorage(req, field_callback=File)
+a = form['a']
+req.write(repr((a, type(a).__name__, type(a.file).__name__, a.file.read(), a.file is form['a'].file, type(form['up'].file).__name__)))
+""") == repr(("é", "StringField", "File", "é".encode(), True, "BytesIO"))
+
+    def test_a_value_is_read_from_the_files_start(self, server):
+        assert self.do(server, """
+up = util.FieldStorage(req, file_callback=lambda name: io.BytesIO())['up']
+req.write(repr((up.value, up.file.read(), up.value, up.file.tell())))
+""") == repr((b"\0\xff\r\n", b"\0\xff\r\n", b"\0\xff\r\n", 0))
+
+    def test_a_field_keeps_its_file(self, form):
+        assert form("?a=1%0A2%0A", ask="[form['a'].file.readline() for _ in 'abc']") == "[b'1\\n', b'2\\n', b'']"
+
+    def test_fields_are_made_as_in_mod_python(self, form):
+        """Trac makes them itself: Field(name, file, type, ...)."""
+        made = "util.Field('n', __import__('io').BytesIO(b'x'), 'a/b', {'c': 'd'}, 'attachment', {'filename': 'f'}, {'h': 'v'})"
+        assert form("", ask="(lambda f: (f.name, f.value, f.type, f.type_options, f.disposition, f.disposition_options, f.filename, "
+                            "f.headers))(%s)" % made) == repr(
+            ("n", b"x", "a/b", {"c": "d"}, "attachment", {"filename": "f"}, "f", {"h": "v"}))
+        assert form("", ask="util.Field('n').filename, util.Field('n').value") == "(None, None)"
+
     def test_other_bodies_are_left_to_the_handler(self, form):
         """X7"""
         assert form("?a=1", b'{"b": 2}', "application/json") == {"fields": [["a", "1", None, "text/plain"]], "left": 8}
-        assert form("", b"a=1") == {"fields": [], "left": 3}
+        assert form("", b"a=1", method="PUT") == {"fields": [], "left": 3}
+
+    def test_a_post_that_does_not_say_is_urlencoded(self, form):
+        assert form("", b"a=1") == {"fields": [["a", "1", None, "text/plain"]], "left": 0}
 
     @pytest.mark.parametrize("kind, body", ((URLENCODED, b"a=1"), ("multipart/form-data; boundary=B", MULTIPART)))
     def test_any_byte_may_stand_in_a_content_type(self, form, kind, body):
@@ -87,6 +134,7 @@ class TestForms:
         ("util.apply_fs_data(greet, form, req=1)", "'None is fine'"),
         ("util.apply_fs_data(greet, form, req=1, name='x', mood='glad', other=1)", "'x is glad'"),
         ("util.apply_fs_data(lambda **names: sorted(names), form)", "['a', 'b']"),
+        ("util.parse_header(b'TEXT/html; Charset=UTF-8')", "('text/html', {'charset': 'UTF-8'})"),
         ("util.parse_header('form-data; name=\"a;b\"; x=\"q\\\\\"q\"; y=z')", "('form-data', {'name': 'a;b', 'x': 'q\"q', 'y': 'z'})"),
     ))
     def test_is_a_mapping(self, form, ask, expected):

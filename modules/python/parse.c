@@ -45,14 +45,14 @@ static int add_pair(void *baton, const form_field *field)
                                     pp_text_n(field->value.bytes, field->value.length)));
 }
 
-/* form_callback for a body: appends the five parts of a field. An empty upload stays: it has a
- * name. */
+/* form_callback for a body: appends the five parts of a field. Empty values are left out where
+ * mod_python does: only a part of a multipart form has headers. */
 static int add_field(void *baton, const form_field *field)
 {
     fields *to = baton;
     const char *value = field->value.bytes ? field->value.bytes : "";
 
-    if (!to->keep_blank && field->value.length == 0 && !field->filename.bytes)
+    if (!to->keep_blank && field->value.length == 0 && !field->headers.bytes)
         return 0;
     return append(to, Py_BuildValue("(Ny#NNN)", form_str(&field->name), value,
                                     (Py_ssize_t)field->value.length, form_str(&field->filename),

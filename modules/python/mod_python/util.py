@@ -6,6 +6,7 @@ A form's body is read whole, up to PythonBodyLimit, and taken apart by the C par
 
 import inspect
 import io
+import re
 from html import escape
 from urllib.parse import quote
 
@@ -26,15 +27,21 @@ def parse_qs(qs, keep_blank_values=0, strict_parsing=0):
     return fields
 
 
+def _text(value):
+    """The str of what a form holds as bytes."""
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, (bytes, bytearray)) else value
+
+
 def parse_header(line):
-    """(value, {parameter: value}) of a header such as 'text/html; charset="utf-8"'."""
-    value, *parts = _split_parameters(line)
+    """(value, {parameter: value}) of a header such as 'text/html; charset="utf-8"'; all in lower case but the
+    parameters' values."""
+    value, *parts = _split_parameters(_text(line))
     parameters = {}
     for part in parts:
         name, mark, text = part.partition("=")
         if mark:
             parameters[name.strip().lower()] = _unquote(text.strip())
-    return value.strip(), parameters
+    return value.strip().lower(), parameters
 
 
 def _split_parameters(line):
@@ -58,62 +65,85 @@ def _unquote(text):
     return text[1:-1].replace("\\\\", "\0").replace("\\", "").replace("\0", "\\")
 
 
-class Field:
-    """A field of a form. `value` is str, or bytes when it is a file; `file` is open at its start."""
+def _header_table(lines):
+    """The table of a part's headers; a line that begins with a blank continues the one before."""
+    table = apache.make_table()
+    for line in re.sub(r"\r?\n[ \t]+", " ", lines).split("\n"):
+        name, mark, value = line.partition(":")
+        if mark:
+            table.add(name.strip(), value.strip())
+    return table
 
+
+class _Part:
+    """How the part of a form that a field comes from was described."""
+
+    name = None
+    filename = None
     type = "text/plain"
     type_options = {}
     disposition = "form-data"
     disposition_options = {}
-    filename = None
-
-    def __init__(self, name, value="", filename=None, type=None, headers=""):
-        self.name = name
-        self.headers = headers
-        self.filename = filename
-        if type:
-            self.type, self.type_options = parse_header(type)
-        self._value = value
-        self._file = None
+    _headers = ""
 
     @property
-    def file(self):
-        """The value as a file of bytes."""
-        if self._file is None:
-            text = self._value
-            self._file = io.BytesIO(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
-        return self._file
+    def headers(self):
+        """A table; made when asked for."""
+        if isinstance(self._headers, str):
+            self._headers = _header_table(self._headers)
+        return self._headers
 
-    @file.setter
-    def file(self, file):
-        self._file = file
-        self._value = None
+    @headers.setter
+    def headers(self, headers):
+        self._headers = headers
+
+    def _describe(self, name, filename, kind, headers):
+        """What a multipart form says of this part."""
+        self.name = name
+        self.filename = filename or None
+        if kind:
+            self.type, self.type_options = parse_header(kind)
+        self.disposition_options = {"name": name} if filename is None else {"name": name, "filename": filename}
+        self.headers = headers
+        return self
+
+
+class Field(_Part):
+    """A field of a form that is a file: `file`, open at its start, and its bytes, `value`."""
+
+    def __init__(self, name, file=None, ctype="text/plain", type_options=None, disp="form-data", disp_options=None,
+                 headers=None):
+        self.name = name
+        self.file = file
+        self.type = ctype
+        self.type_options = type_options or {}
+        self.disposition = disp
+        self.disposition_options = disp_options or {}
+        self.filename = self.disposition_options.get("filename")
+        if headers is not None:
+            self.headers = headers
 
     @property
     def value(self):
-        """The whole value, wherever it is kept."""
-        if self._value is None:
-            self._file.seek(0)
-            return self._file.read()
-        return self._value
+        """The whole file, which is at its start afterwards."""
+        if self.file is None:
+            return None
+        self.file.seek(0)
+        value = self.file.read()
+        self.file.seek(0)
+        return value
 
     def __repr__(self):
         return "Field(%r, %r)" % (self.name, self.value)
 
 
-class StringField(str):
+class StringField(str, _Part):
     """A field that is a str, with the attributes of a Field."""
 
-    type = "text/plain"
-    type_options = {}
-    disposition = "form-data"
-    disposition_options = {}
-    filename = None
-    headers = ""
-    name = None
+    _file = None
 
     def __new__(cls, value, name=None):
-        self = super().__new__(cls, value)
+        self = super().__new__(cls, _text(value))
         self.name = name
         return self
 
@@ -125,7 +155,13 @@ class StringField(str):
     @property
     def file(self):
         """The value as a file of bytes."""
-        return io.BytesIO(self.encode("utf-8", "surrogateescape"))
+        if self._file is None:
+            self._file = io.BytesIO(self.encode("utf-8", "surrogateescape"))
+        return self._file
+
+    @file.setter
+    def file(self, file):
+        self._file = file
 
 
 class FieldList(list):
@@ -135,8 +171,8 @@ class FieldList(list):
 class FieldStorage:
     """The fields of the query string and of the body: those of one name are one field, or a list.
 
-    `file_callback(filename)` may give the file to which an upload is written, `field_callback(headers)`
-    that of any other field. A body that is no form is left for the handler to read.
+    `file_callback(filename)` may give the file to which an upload is written, `field_callback()` that of
+    any other field of a multipart form. A body that is no form is left for the handler to read.
     """
 
     def __init__(self, req, keep_blank_values=0, strict_parsing=0, file_callback=None, field_callback=None):
@@ -145,30 +181,34 @@ class FieldStorage:
             for name, value in parse_qsl(req.args or "", keep_blank_values, strict_parsing):
                 self.add_field(name, value)
             kind = req.headers_in.get("Content-Type")
+            if kind is None and req.method == "POST":
+                kind = "application/x-www-form-urlencoded"
             if kind and _apache.is_form(kind):
-                fields = _apache.parse_form(kind, req.read(), keep_blank_values, strict_parsing)
-                self._add_body(fields, file_callback, field_callback)
+                for part in _apache.parse_form(kind, req.read(), keep_blank_values, strict_parsing):
+                    self._add_part(*part, file_callback, field_callback)
         except ValueError as error:
             req.log_error("the form of %s can't be parsed: %s" % (req.uri, error), apache.APLOG_INFO)
             raise SERVER_RETURN(apache.HTTP_BAD_REQUEST) from error
 
-    def _add_body(self, fields, file_callback, field_callback):
-        """Adds what parse_form gave: (name, value as bytes, filename, type, headers)."""
-        for name, value, filename, kind, headers in fields:
-            file = None
-            if filename is not None and file_callback:
-                file = file_callback(filename)
-            elif filename is None and field_callback:
-                file = field_callback(headers)
-            if filename is None and file is None:
-                self.add_field(name, value.decode("utf-8", "surrogateescape"))
-                continue
-            field = Field(name, value, filename, kind, headers or "")
-            if file is not None:
-                file.write(value)
-                file.seek(0)
-                field.file = file
-            self.list.append(field)
+    def _add_part(self, name, value, filename, kind, headers, file_callback, field_callback):
+        """Adds one of the fields that parse_form gives; those of an urlencoded form have no headers."""
+        if headers is None:
+            self.add_field(name, value)
+            return
+        file = None
+        if filename is not None and file_callback:
+            file = file_callback(filename)
+        elif filename is None and field_callback:
+            file = field_callback()
+        if file is not None:
+            file.write(value)
+            file.seek(0)
+        if filename:
+            field = Field(name, io.BytesIO(value) if file is None else file)
+        else:  # also where no file was chosen
+            field = StringField(value)
+            field.file = file
+        self.list.append(field._describe(name, filename, kind, headers))
 
     def add_field(self, key, value):
         """One more field, whatever is there."""
