@@ -132,6 +132,26 @@ class TestStatus:
                 site.get(f"/late?{code}")
 
 
+class TestHeaderOnly:
+    """No body follows, so httpd counts nothing as sent; what follows would be taken for the next response."""
+
+    @pytest.mark.parametrize("method,query,status", [("GET", "204+404", 204), ("GET", "304+raise", 304), ("HEAD", "200+404", 200),
+                                                     ("HEAD", "200+raise", 200), ("GET", "204+-1", 204)])
+    def test_a_status_too_late_ends_the_connection(self, site, server, method, query, status):
+        with server.expect_log(r"(LP|PP)\d+: .*(when a part of its response had been sent|after the header|ValueError)"):
+            with site.connect() as c:
+                c.send(request_bytes(method, site.path("/bare?" + query)))
+                received = b"".join(iter(lambda: c.socket.recv(MB), b""))
+        assert not received.strip() or received.startswith(b"HTTP/1.1 %d " % status)
+        assert received.partition(b"\r\n\r\n")[2] == b""
+
+    @pytest.mark.parametrize("method,status", [("GET", 204), ("GET", 304), ("HEAD", 200)])
+    def test_the_connection_goes_on(self, site, method, status):
+        with site.connect() as c:
+            for _ in range(2):
+                assert c.request(method, site.path(f"/bare?{status}+0")).status == status
+
+
 class TestHoldingFilter:
     """mod_buffer keeps up to 128 KiB back, so that nothing of what the script wrote has left yet."""
     CONF = load_module("buffer") + """

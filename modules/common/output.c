@@ -21,7 +21,7 @@ HOT_PATH void output_begin(output *out, request_rec *r, ap_filter_rec_t *guard)
     out->r = r;
     out->guard = guard;
     out->bytes = 0;
-    out->passed = 0;
+    out->passed = out->bare = 0;
     out->held.p = r->pool;
     out->held.bucket_alloc = r->connection->bucket_alloc;
     APR_RING_INIT(&out->held.list, apr_bucket, link);
@@ -102,6 +102,7 @@ HOT_PATH apr_status_t output_pass(output *out)
     if (APR_BRIGADE_EMPTY(&out->held))
         return APR_SUCCESS;
     out->passed = 1;
+    out->bare |= out->r->header_only || AP_STATUS_IS_HEADER_ONLY(out->r->status);
     length_guard_begin(out->r, out->guard);
     rv = ap_pass_brigade(out->r->output_filters, &out->held);
     clear(out);
@@ -149,7 +150,7 @@ int output_is_late(const output *out, int status)
     const request_rec *r = out->r;
 
     return status != OK && status != DONE && !r->main && !r->eos_sent &&
-           (report_response_started(r) || (status == DECLINED && out->passed));
+           (out->bare || report_response_started(r) || (status == DECLINED && out->passed));
 }
 
 void output_drop(output *out)

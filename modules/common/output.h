@@ -19,6 +19,7 @@ typedef struct output {
     ap_filter_rec_t *guard;  /* see length_guard.h */
     apr_size_t bytes;        /* of those in `held`, the ones that were copied */
     int passed;              /* whether something went down the filters */
+    int bare;                /* likewise, of a response that has a header only */
     apr_bucket_brigade held; /* what nobody has passed on */
 } output;
 

@@ -125,7 +125,7 @@ int report_failure(request_rec *r, int module_index, const failure *f, int show_
         return status; /* the page that includes this one decides what to show */
     if (r->eos_sent)
         return AP_FILTER_ERROR; /* the server has answered, for example to a malformed body */
-    if (report_response_started(r))
+    if (f->begun || report_response_started(r))
         return cut_response(r);
     forget_response(r);
     return show_details ? show_failure(r, f, status) : status;

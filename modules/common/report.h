@@ -24,6 +24,7 @@ typedef struct failure {
     int line;              /* in `script`; 0: not known */
     const char *message;   /* one line, bytes of any kind (httpd escapes what is not printable) */
     const char *traceback; /* lines separated by '\n' */
+    int begun;             /* a response went out that httpd does not count: one without a body */
 } failure;
 
 /* Reports `f` once, and answers; returns what the handler has to return.

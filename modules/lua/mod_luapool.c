@@ -89,12 +89,13 @@ COLD_PATH static int failed(request_rec *r, const lp_conf *conf, const failure *
 
 /* What was written goes out, now that the VM is free again, or is dropped when the script failed or
  * answers by a status. */
-static int answer(lp_call *call, const failure *f)
+static int answer(lp_call *call, failure *f)
 {
     if (f->kind == FAILURE_NONE) {
         return output_end(&call->out, call->status);
     }
     output_drop(&call->out);
+    f->begun = call->out.bare;
     return failed(call->r, call->conf, f);
 }
 

@@ -304,11 +304,12 @@ static void report_cleanup(pp_call *call)
 
 /* What was written goes out, or is dropped when a handler failed or answers by a status. Returns
  * what the hook has to return. */
-static int pass_on(pp_call *call, int status, const failure *f)
+static int pass_on(pp_call *call, int status, failure *f)
 {
     if (!f->kind)
         return output_end(&call->out, status);
     output_drop(&call->out);
+    f->begun = call->out.bare;
     return status;
 }
 
@@ -316,7 +317,7 @@ static int pass_on(pp_call *call, int status, const failure *f)
  * out when the interpreter is left. Shutting `req` may run code too (__del__), so it has a limit:
  * the call's, unless that is over. */
 static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyObject *req,
-                       int status, const failure *f)
+                       int status, failure *f)
 {
     apr_int64_t limit = pp_conf_or(conf->time_limit, PP_DEFAULT_TIME);
 
