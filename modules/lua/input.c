@@ -4,6 +4,7 @@
  * Parsing and reading are common's; here is only what scripts see of it. What the client did wrong
  * is told as nil and a message, and raises no error: it is not the script's fault. */
 #include "modules/lua/request.h"
+#include "modules/lua/limit.h"
 #include "modules/common/conf_value.h"
 #include "modules/common/form.h"
 #include <apr_file_io.h>
@@ -112,6 +113,19 @@ static body_reader *reader_of(lua_State *L, lp_request *request, lua_Integer wan
     return request->body;
 }
 
+/* All of the body; waits for the client. */
+static body_error read_all(lua_State *L, lp_request *request, lua_Integer most, char **bytes,
+                           apr_size_t *length)
+{
+    body_reader *body = reader_of(L, request, most);
+    body_error failed;
+
+    lp_limit_away(L);
+    failed = body_read_all(body, bytes, length);
+    lp_limit_back(L);
+    return failed;
+}
+
 /* r:parsebody([most]): as parseargs, of the body of a form. */
 static int request_parsebody(lua_State *L)
 {
@@ -129,7 +143,7 @@ static int request_parsebody(lua_State *L)
         return 2;
     }
     lp_request_charge(L, FORM_BYTES);
-    failed = body_read_all(reader_of(L, request, most), &bytes, &length);
+    failed = read_all(L, request, most, &bytes, &length);
     if (failed != BODY_OK) {
         return push_failure(L, body_error_text(failed));
     }
@@ -167,6 +181,7 @@ static const char *copy_body(request_rec *r, body_reader *body, apr_file_t *file
 static int body_to_file(lua_State *L, lp_request *request, const char *name, lua_Integer most)
 {
     request_rec *r = request->r;
+    body_reader *body;
     apr_file_t *file;
     apr_off_t copied;
     const char *fault;
@@ -180,7 +195,10 @@ static int body_to_file(lua_State *L, lp_request *request, const char *name, lua
         return push_failure(
             L, apr_psprintf(r->pool, "%s: %s", name, apr_strerror(rv, reason, sizeof reason)));
     }
-    fault = copy_body(r, reader_of(L, request, most), file, &copied);
+    body = reader_of(L, request, most);
+    lp_limit_away(L);
+    fault = copy_body(r, body, file, &copied);
+    lp_limit_back(L);
     rv = apr_file_close(file);
     if (!fault && rv != APR_SUCCESS) {
         fault = apr_pstrdup(r->pool, apr_strerror(rv, reason, sizeof reason));
@@ -210,7 +228,7 @@ static int request_requestbody(lua_State *L)
     if (file) {
         return body_to_file(L, request, file, most);
     }
-    failed = body_read_all(reader_of(L, request, most), &bytes, &length);
+    failed = read_all(L, request, most, &bytes, &length);
     if (failed != BODY_OK) {
         return push_failure(L, body_error_text(failed));
     }

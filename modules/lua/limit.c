@@ -104,7 +104,7 @@ void lp_limit_expire(void *baton)
 {
     lp_vm *vm = baton;
 
-    if (!limit_signal) {
+    if (!limit_signal || __atomic_load_n(&vm->away, __ATOMIC_SEQ_CST)) {
         return;
     }
     if (__atomic_add_fetch(&vm->signals, 1, __ATOMIC_RELAXED) == STUCK_AFTER) {
@@ -160,6 +160,21 @@ int lp_limit_nested(void)
     return this_thread.current != NULL;
 }
 
+void lp_limit_away(lua_State *L)
+{
+    __atomic_store_n(&lp_vm_of(L)->away, 1, __ATOMIC_SEQ_CST);
+}
+
+void lp_limit_back(lua_State *L)
+{
+    lp_vm *vm = lp_vm_of(L);
+
+    __atomic_store_n(&vm->away, 0, __ATOMIC_SEQ_CST);
+    if (watch_overdue(vm->watch)) {
+        stop(vm, L);
+    }
+}
+
 /* Says that `L` runs from here on. A deadline may have passed while another coroutine ran, which
  * got the hook. */
 static void runs(lua_State *L)
@@ -198,6 +213,9 @@ static int guarded_close(lua_State *L)
     if (!co || lua_status(co) == LUA_OK) { /* running, finished or not begun: nothing is pending */
         return lp_guard_pass(L);
     }
+    if (lp_vm_of(L)->overdue) {
+        return luaL_error(L, "stopped");
+    }
     runs(co);
     results = lp_guard_pass(L);
     runs(L);
@@ -209,7 +227,7 @@ static int raise_from(lua_State *L, lua_State *co)
 {
     int status = lua_status(co);
 
-    if (status != LUA_OK && status != LUA_YIELD) {
+    if (status != LUA_OK && status != LUA_YIELD && !lp_vm_of(L)->overdue) {
         runs(co);
 #if LUA_VERSION_RELEASE_NUM >= 50406
         status = lua_closethread(co, L);
@@ -280,14 +298,26 @@ static int message_handler(lua_State *L)
     return 1;
 }
 
+static int guarded_pcall(lua_State *L)
+{
+    int results = lp_guard_pass(L);
+
+    runs(L);
+    return results;
+}
+
 static int guarded_xpcall(lua_State *L)
 {
+    int results;
+
     if (lua_isfunction(L, 2)) {
         lua_pushvalue(L, 2);
         lua_pushcclosure(L, message_handler, 1);
         lua_replace(L, 2);
     }
-    return lp_guard_pass(L);
+    results = lp_guard_pass(L);
+    runs(L);
+    return results;
 }
 
 void lp_limit_call(lua_State *L)
@@ -307,11 +337,10 @@ void lp_limit_call(lua_State *L)
     lua_pop(L, 1);
 }
 
-static const lp_guard guards[] = {{"coroutine", "resume", guarded_resume},
-                                  {"coroutine", "wrap", guarded_wrap},
-                                  {"coroutine", "close", guarded_close},
-                                  {"_G", "xpcall", guarded_xpcall},
-                                  {NULL, NULL, NULL}};
+static const lp_guard guards[] = {
+    {"coroutine", "resume", guarded_resume}, {"coroutine", "wrap", guarded_wrap},
+    {"coroutine", "close", guarded_close},   {"_G", "pcall", guarded_pcall},
+    {"_G", "xpcall", guarded_xpcall},        {NULL, NULL, NULL}};
 
 void lp_limit_install(lua_State *L)
 {

@@ -24,6 +24,12 @@ void lp_limit_leave(lp_vm *vm);
  * off, they are on there. */
 void lp_limit_call(lua_State *L);
 
+/* [-0, +0, -] Around calls of httpd that may wait for the client. APR begins its time-out anew
+ * after each signal, so none is sent; when the deadline has passed meanwhile, the script ends
+ * afterwards. */
+void lp_limit_away(lua_State *L);
+void lp_limit_back(lua_State *L);
+
 /* Whether this thread runs a script: what it asks for then, it must not wait for. */
 int lp_limit_nested(void);
 

@@ -4,12 +4,24 @@
  * What is written is collected (common/output), and sent when the VM has gone back to its pool, if
  * it is not too much or the script flushes before. */
 #include "modules/lua/request.h"
+#include "modules/lua/limit.h"
 #include <http_log.h>
 
 APLOG_USE_MODULE(luapool);
 
+/* May wait for the client. */
+static apr_status_t pass(lua_State *L, output *out)
+{
+    apr_status_t rv;
+
+    lp_limit_away(L);
+    rv = output_pass(out);
+    lp_limit_back(L);
+    return rv;
+}
+
 /* False: the connection is gone. */
-static int put(output *out, const char *bytes, size_t length)
+static int put(lua_State *L, output *out, const char *bytes, size_t length)
 {
     if (!output_is_open(out) || out->r->connection->aborted) {
         return 0;
@@ -18,7 +30,7 @@ static int put(output *out, const char *bytes, size_t length)
         return 1;
     }
     output_lend(out, bytes, length);
-    return output_pass(out) == APR_SUCCESS;
+    return pass(L, out) == APR_SUCCESS;
 }
 
 /* [-0, +2, m] A script that goes on writing should stop; one that looks at nothing does no harm. */
@@ -38,7 +50,7 @@ HOT_PATH static int request_puts(lua_State *L)
     for (int i = 2; i <= last; i++) {
         size_t length;
         const char *bytes = luaL_checklstring(L, i, &length);
-        if (!put(out, bytes, length)) {
+        if (!put(L, out, bytes, length)) {
             return fail_aborted(L);
         }
     }
@@ -53,7 +65,7 @@ static int request_write(lua_State *L)
     size_t length;
     const char *bytes = luaL_checklstring(L, 2, &length);
 
-    if (!put(out, bytes, length)) {
+    if (!put(L, out, bytes, length)) {
         return fail_aborted(L);
     }
     lua_pushinteger(L, (lua_Integer)length);
@@ -68,7 +80,7 @@ static int request_flush(lua_State *L)
 
     if (sent) {
         output_flush(out);
-        sent = output_pass(out) == APR_SUCCESS;
+        sent = pass(L, out) == APR_SUCCESS;
     }
     lua_pushboolean(L, sent);
     return 1;

@@ -94,6 +94,7 @@ typedef struct lp_vm {
     pthread_t thread;              /* ... as the watchdog knows it */
     lua_State *volatile running;   /* the coroutine that runs, L when none does */
     volatile sig_atomic_t overdue; /* the deadline has passed: every instruction raises */
+    int away;                      /* httpd waits for the client, see lp_limit_away() */
     int signals;                   /* how often the watchdog tried to stop it */
     struct lp_vm *outer;           /* the VM whose script waits for this one on this thread */
 
