@@ -207,6 +207,20 @@ static int guarded_sort(lua_State *L)
     return lp_guard_pass(L);
 }
 
+static int guarded_concat(lua_State *L)
+{
+    lua_Integer first = luaL_optinteger(L, 3, 1);
+    lua_Integer last;
+
+    if (lua_istable(L, 1)) {
+        last = lua_isnoneornil(L, 4) ? luaL_len(L, 1) : luaL_checkinteger(L, 4);
+        if (last >= first && (lua_Unsigned)last - (lua_Unsigned)first > MOST_ELEMENTS) {
+            return luaL_error(L, "too many elements to join");
+        }
+    }
+    return lp_guard_pass(L);
+}
+
 /* Nothing, repeated: the one case that no memory limit ends. */
 static int guarded_rep(lua_State *L)
 {
@@ -265,6 +279,17 @@ static int reaches_deep(lua_State *L)
 {
     lp_vm_of(L)->marks |= LP_MARK_DROP;
     lp_facade_settle(L, 1);
+    return lp_guard_pass(L);
+}
+
+/* Nor are they to be had: the originals behind the guards are among them. */
+static int guarded_getupvalue(lua_State *L)
+{
+    lp_vm_of(L)->marks |= LP_MARK_DROP;
+    if (lua_iscfunction(L, 1)) {
+        luaL_checkinteger(L, 2);
+        return 0;
+    }
     return lp_guard_pass(L);
 }
 
@@ -328,6 +353,7 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"table", "remove", guarded_remove},
                                   {"table", "move", guarded_move},
                                   {"table", "sort", guarded_sort},
+                                  {"table", "concat", guarded_concat},
                                   {"string", "rep", guarded_rep},
                                   {"math", "randomseed", guarded_randomseed},
                                   {"io", "open", opens_file},
@@ -339,7 +365,7 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"debug", "debug", reaches_deep},
                                   {"debug", "getlocal", reaches_deep},
                                   {"debug", "getmetatable", reaches_deep},
-                                  {"debug", "getupvalue", reaches_deep},
+                                  {"debug", "getupvalue", guarded_getupvalue},
                                   {"debug", "getuservalue", reaches_deep},
                                   {"debug", "setlocal", reaches_deep},
                                   {"debug", "setmetatable", guarded_debug_setmetatable},
