@@ -419,7 +419,7 @@ static void repair_files(lua_State *L)
 }
 
 /* [-0, +0, e] Without arguments math.randomseed takes the time in seconds and an address. */
-static void reseed(lua_State *L)
+void lp_isolate_reseed(lua_State *L)
 {
     lua_Integer seeds[2];
 
@@ -450,7 +450,7 @@ static int repair(lua_State *L)
         repair_files(L);
     }
     if (vm->marks & LP_MARK_RANDOM) {
-        reseed(L);
+        lp_isolate_reseed(L);
     }
     if (vm->marks & LP_MARK_COLLECTOR) {
         lp_vm_tune(L);

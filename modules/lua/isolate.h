@@ -40,4 +40,7 @@ int lp_facade_is(lua_State *L, int index);
 /* [-0, +0, -] Undoes what a use left behind, in protected mode. False: the VM must go. */
 int lp_isolate_repair(lp_vm *vm);
 
+/* [-0, +0, e] Gives math.random a seed that no other VM has. */
+void lp_isolate_reseed(lua_State *L);
+
 #endif
