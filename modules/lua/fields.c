@@ -175,6 +175,7 @@ static int get_auth_name(lua_State *L, request_rec *r)
 {
     const char *name = ap_auth_name(r);
 
+    lp_request_charge(L, name ? strlen(name) + 1 : 0); /* escaped anew each time */
     lua_pushstring(L, name ? name : "");
     return 1;
 }

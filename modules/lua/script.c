@@ -182,6 +182,8 @@ void lp_script_push_module(lua_State *L, const char *name, const char *file, apr
     }
     vm->held = s;
     if (lp_script_push(L, s) != LUA_OK) {
+        vm->held = NULL;
+        script_release(s);
         luaL_error(L, "error loading module '%s' from file '%s':\n\t%s", name, file,
                    lua_tostring(L, -1));
     }
