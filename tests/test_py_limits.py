@@ -90,6 +90,26 @@ class TestTimeBesideOwnGIL:
         assert ended == [503, "/backtrack"]
 
 
+class TestTimeOfLoading:
+    """The modules of a directory are loaded one after the other."""
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    CONF = "PythonGIL shared\nPythonTimeLimit 300ms\n"
+
+    def test_waiting_for_a_module_that_is_long_in_loading_has_an_end(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("a process serves one request at a time")
+        ended = []
+        with server.expect_log(r"PP011: .*TimeLimitExceeded", 2):
+            thread = threading.Thread(target=lambda: (get(server, "/imports/slow.py"), ended.append("slow")))
+            thread.start()
+            server.log.wait_for(" loading")
+            ended.append(get(server, "/imports/fast.py"))
+            thread.join()
+        assert ended == [503, "slow"]
+        assert get(server, "/imports/fast.py") == ""
+
+
 class TestMemory:
     MODULES = ("pypool",)
     SCRIPTS = "pyscripts"

@@ -156,11 +156,43 @@ static PyObject *apache_config_tree(PyObject *module, PyObject *unused)
     return directives_list(ap_conftree);
 }
 
+/* locked(lock, seconds, function, *args): function(*args) with the lock held, or NotImplemented
+ * when it is not to be had in time. In Python code a time limit could come between taking the lock
+ * and the code that gives it back; here nothing can, nor is there anything that memory could fail
+ * for. */
+static PyObject *apache_locked(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *release, *taken, *given, *result = NULL;
+    PyObject *type, *value, *traceback;
+
+    (void)module;
+    if (count < 3) {
+        PyErr_SetString(PyExc_TypeError, "locked(lock, seconds, function, *args)");
+        return NULL;
+    }
+    release = PyObject_GetAttrString(args[0], "release");
+    taken = release ? PyObject_CallMethod(args[0], "acquire", "OO", Py_True, args[1]) : NULL;
+    if (taken == Py_True) {
+        result = PyObject_Vectorcall(args[2], args + 3, count - 3, NULL);
+        PyErr_Fetch(&type, &value, &traceback);
+        given = PyObject_CallNoArgs(release);
+        Py_XDECREF(given);
+        PyErr_Restore(type, value, traceback);
+    } else if (taken) {
+        result = Py_NewRef(Py_NotImplemented);
+    }
+    Py_XDECREF(taken);
+    Py_XDECREF(release);
+    return result;
+}
+
 /* Shared by all interpreters and never written. */
 static PyMethodDef apache_functions[] = {
     {"config_tree", apache_config_tree, METH_NOARGS, "httpd's configuration, as nested lists"},
     {"exists_config_define", apache_exists_config_define, METH_O,
      "exists_config_define(name): whether httpd runs with -D name"},
+    {"locked", (PyCFunction)(void (*)(void))apache_locked, METH_FASTCALL,
+     "locked(lock, seconds, function, *args): function(*args) with the lock held"},
     {"log_error", apache_log_error, METH_VARARGS, "log_error(message[, level[, server]])"},
     {"mpm_query", apache_mpm_query, METH_VARARGS, "mpm_query(AP_MPMQ_...)"},
     {"is_form", pp_is_form, METH_O, "is_form(content_type): whether parse_form takes such a body"},

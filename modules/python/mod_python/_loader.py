@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 
+import _apache
+
 _STDLIB = getattr(sys, 'stdlib_module_names', frozenset(sys.builtin_module_names))
 _SPACE = '__mod_python_space__'   # the global of a space's module that names its space
 
@@ -25,7 +27,14 @@ _spaces = {}        # directory -> Space
 _plain = {}         # module name -> _Plain
 _packages = {}      # name of a space's package -> Space, for the submodules' imports
 _paths_seen = set()  # PythonPath expressions already applied
-_guard = threading.Lock()  # for the tables above; never held while a module is loaded
+
+
+def _locked(lock, function, *args):
+    """function(*args) with the lock held, for which a thread may wait as long as others load modules:
+    in slices, since no time limit ends a wait within one call."""
+    while (result := _apache.locked(lock, 0.1, function, *args)) is NotImplemented:
+        pass
+    return result
 
 
 class _Source(importlib.machinery.SourceFileLoader):
@@ -52,7 +61,7 @@ class _Watched:
     """Files that were loaded, and whether one has changed since: asked at most once a second."""
 
     def __init__(self):
-        self.lock = threading.RLock()  # always taken by `with`: a time limit can't come between
+        self.lock = threading.RLock()  # taken by _locked() only
         self.generation = 0
         self._stamps = {}
         self._asked = 0
@@ -115,13 +124,25 @@ class Space(_Watched):
             return module
         if name in self._absent:
             return None
-        with self.lock:
-            module = self.modules.get(name)
-            if module is None and name not in self._absent:
-                module = self._find(name)
-                if module is None:
-                    self._absent.add(name)
-            return module
+        return _locked(self.lock, self._load, name)
+
+    def _load(self, name):
+        module = self.modules.get(name)
+        if module is None and name not in self._absent:
+            module = self._find(name)
+            if module is None:
+                self._absent.add(name)
+        return module
+
+    def handler(self, name, reload, seen):
+        """load() for a module of the directory, or None when it has none. The lock is held."""
+        if reload:
+            self.look(seen)
+        if self.load(name.partition('.')[0]) is None:
+            return None
+        module = importlib.import_module(self.rename(name))
+        self.watch_all()
+        return module, (self, self.generation)
 
     def _find(self, name):
         spec = importlib.machinery.FileFinder(self.directory, *_LOADERS).find_spec(name)
@@ -201,27 +222,24 @@ class _Plain(_Watched):
         self.module = importlib.import_module(name)
         self.watch(getattr(self.module, '__file__', None))
 
-    def current(self):
-        with self.lock:
-            if not self._stamps:
-                path = getattr(self.module, '__file__', None)
-                self.watch(path)
-                importlib.invalidate_caches()
-                try:
-                    self.module = importlib.reload(self.module)
-                except BaseException:
-                    self._stamps = {}
-                    raise
-            return self.module
+    def handler(self, seen):
+        """load() for this module. The lock is held."""
+        self.look(seen)
+        if not self._stamps:
+            path = getattr(self.module, '__file__', None)
+            self.watch(path)
+            importlib.invalidate_caches()
+            try:
+                self.module = importlib.reload(self.module)
+            except BaseException:
+                self._stamps = {}
+                raise
+        return self.module, (self, self.generation)
 
 
 def space_of(directory):
     directory = directory.rstrip('/') or '/'
-    with _guard:
-        space = _spaces.get(directory)
-        if space is None:
-            space = _spaces[directory] = Space(directory)
-    return space
+    return _spaces.get(directory) or _spaces.setdefault(directory, Space(directory))
 
 
 def rename_for(module_name, name):
@@ -244,28 +262,17 @@ def _load_plain(name, reload, seen):
         module = importlib.import_module(name)
     if not reload or _installed(module):
         return module, None
-    with _guard:
-        plain = _plain.get(name)
-    if plain is None:
-        made = _Plain(name)
-        with _guard:
-            plain = _plain.setdefault(name, made)
-    with plain.lock:
-        plain.look(seen)
-        return plain.current(), (plain, plain.generation)
+    plain = _plain.get(name) or _plain.setdefault(name, _Plain(name))
+    return _locked(plain.lock, plain.handler, seen)
 
 
 def load(name, directory, reload, seen=None):
     """(module, token): `token` is for fresh(); None when the module can't become stale."""
     if directory:
         space = space_of(directory)
-        with space.lock:
-            if reload:
-                space.look(seen)
-            if space.load(name.partition('.')[0]) is not None:
-                module = importlib.import_module(space.rename(name))
-                space.watch_all()
-                return module, (space, space.generation)
+        found = _locked(space.lock, space.handler, name, reload, seen)
+        if found is not None:
+            return found
     return _load_plain(name, reload, seen)
 
 
