@@ -99,6 +99,51 @@ class TestScopes:
         assert fetch(server.port, f"/v-{scope}.lua").text == "true0truenil"
 
 
+class TestEndOfConnection:
+    """Under event the thread that listens closes connections that linger; it must not run what a script left."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=3, prefork=1)
+
+    def test_a_slow_finalizer_stops_no_other_request(self, make_httpd, mpm):
+        """A request that comes too slowly is closed with a short time to linger, which the client lets pass."""
+        if mpm == "prefork":
+            pytest.skip("a child serves one request at a time")
+        server = make_httpd(modules=("luapool",), scripts=None, sizes=self.SIZES,
+                            conf=scope_conf("conn") + load_module("reqtimeout") + "RequestReadTimeout header=1\nKeepAlive On\n")
+        server.start()
+        (server.docroot / "ok.lua").write_text("function handle(r) r:puts('ok') end")
+        begun, out = server.docroot / "meet" / "begun", server.docroot / "meet" / "out"
+        begun.parent.mkdir()
+        begun.parent.chmod(0o777)
+        (server.docroot / "f-conn.lua").write_text(
+            f"kept = setmetatable({{}}, {{__gc = function() os.execute('touch {begun}; while [ ! -e {out} ]; do sleep 0.05; done') end}})\n"
+            "function handle(r) r:puts('kept') end")
+        with Connection(server.port) as c:
+            assert c.get("/f-conn.lua").text == "kept"
+            c.send(b"GET / HTTP/1.1\r\n")
+            assert c.response().status == 408
+            deadline = time.monotonic() + 60
+            try:
+                while not begun.exists():
+                    assert time.monotonic() < deadline and fetch(server.port, "/ok.lua").text == "ok"
+                    time.sleep(0.05)
+                assert [fetch(server.port, "/ok.lua").text for _ in range(5)] == ["ok"] * 5
+            finally:
+                out.touch()
+
+    def test_vms_of_connections_are_closed(self, make_httpd):
+        server = make_httpd(modules=("luapool",), scripts=None, sizes=self.SIZES, conf=scope_conf("conn"))
+        server.start()
+        (server.docroot / "c-conn.lua").write_text(COUNTER)
+        (server.docroot / "big-conn.lua").write_text("function handle(r) t = {} for i = 1, 2e5 do t[i] = i end end")
+        for _ in range(20):
+            assert fetch(server.port, "/big-conn.lua").status == 200
+        deadline = time.monotonic() + 20
+        while int(status(server)["Memory"]) > 8e6:
+            assert time.monotonic() < deadline and fetch(server.port, "/c-conn.lua").text == "1"
+
+
 class TestServerScope:
     MODULES = ("luapool",)
     SCRIPTS = None

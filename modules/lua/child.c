@@ -66,11 +66,48 @@ static idle_item *create_vm(void *baton)
 
 static void destroy_vm(idle_item *item, void *baton)
 {
-    (void)baton;
-    lp_vm_unmake((lp_vm *)item);
+    lp_vm *vm = (lp_vm *)item;
+
+    if (vm->closes_later) {
+        lp_child_retire(baton, vm);
+    } else {
+        lp_vm_unmake(vm);
+    }
 }
 
 const idle_pool_calls lp_child_calls = {create_vm, destroy_vm, NULL, NULL};
+
+/* A VM in no pool has no other use for the link. */
+void lp_child_retire(lp_child *child, lp_vm *vm)
+{
+    apr_thread_mutex_lock(child->lock);
+    vm->item.next = (idle_item *)child->retired;
+    __atomic_store_n(&child->retired, vm, __ATOMIC_RELAXED);
+    apr_thread_mutex_unlock(child->lock);
+}
+
+HOT_PATH int lp_child_has_retired(const lp_child *child)
+{
+    return __atomic_load_n(&child->retired, __ATOMIC_RELAXED) != NULL;
+}
+
+/* One at a time, so that what a finalizer delays is no more than its own VM. */
+void lp_child_reap(lp_child *child)
+{
+    lp_vm *vm;
+
+    do {
+        apr_thread_mutex_lock(child->lock);
+        vm = child->retired;
+        if (vm) {
+            __atomic_store_n(&child->retired, (lp_vm *)vm->item.next, __ATOMIC_RELAXED);
+        }
+        apr_thread_mutex_unlock(child->lock);
+        if (vm) {
+            lp_vm_unmake(vm);
+        }
+    } while (vm);
+}
 
 /* A watch's function that arms it again: a VM is closed at most half a time-out late. */
 static void expire_idle(void *baton)

@@ -21,11 +21,18 @@ APLOG_USE_MODULE(luapool);
 /* A VM kept for a file by a request, a connection or a thread. */
 typedef struct keeper {
     lp_child *child;
-    int from_pool;   /* it takes its VM from the child's pool */
-    idle_pool *pool; /* where the VM goes in the end; NULL: it is closed */
-    lp_vm *vm;       /* NULL: none at present */
+    int from_pool;    /* it takes its VM from the child's pool */
+    idle_pool *pool;  /* where the VM goes in the end; NULL: it is closed */
+    lp_vm *vm;        /* NULL: none at present */
+    pthread_t thread; /* that used it last */
     int busy;
 } keeper;
+
+/* What is to be done once a response has been sent, and who served it. */
+typedef struct after {
+    lp_child *child;
+    pthread_t thread;
+} after;
 
 /* A pool of LuaScope server: of one file in one virtual host with the same numbers. */
 typedef struct server_pool {
@@ -37,11 +44,13 @@ typedef struct server_pool {
     idle_pool *pool;
 } server_pool;
 
-/* After the response: collects garbage, and replaces what was closed. Locks are out of the question
- * once the child is ending. */
+/* After the response: collects garbage, replaces what was closed, and closes what was retired, if
+ * this is no other thread than the one that served. Locks are out of the question once the child is
+ * ending. */
 static apr_status_t tidy(void *baton)
 {
-    lp_child *child = baton;
+    const after *a = baton;
+    lp_child *child = a->child;
     idle_item *item;
     apr_status_t rv;
 
@@ -58,13 +67,27 @@ static apr_status_t tidy(void *baton)
         idle_pool_give_back(child->vms, item);
     }
     rv = idle_pool_warm(child->vms);
+    if (pthread_equal(a->thread, pthread_self())) {
+        lp_child_reap(child);
+    }
     lp_child_leave();
     return rv;
 }
 
-/* Ends the use and gives the VM to `pool`. `after` is the pool that goes when the response has been
- * sent, or NULL. */
-static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy, apr_pool_t *after)
+/* `response` is the pool that goes when the response has been sent. */
+COLD_PATH static void tidy_after(apr_pool_t *response, lp_child *child)
+{
+    after *a = apr_palloc(response, sizeof *a);
+
+    a->child = child;
+    a->thread = pthread_self();
+    apr_pool_cleanup_register(response, a, tidy, apr_pool_cleanup_null);
+}
+
+/* Ends the use and gives the VM to `pool`. `response` is the pool that goes when the response has
+ * been sent, or NULL. */
+static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy,
+                      apr_pool_t *response)
 {
     healthy = healthy && lp_run_end(vm);
     if (healthy && lp_vm_needs_sweep(vm)) {
@@ -72,8 +95,8 @@ static void give_back(lp_child *child, idle_pool *pool, lp_vm *vm, int healthy, 
     }
     healthy = healthy && !lp_vm_is_bloated(vm);
     vm->keeps_state = 0;
-    if (after && (!healthy || lp_vm_wants_sweep(vm))) {
-        apr_pool_cleanup_register(after, child, tidy, apr_pool_cleanup_null);
+    if (response && (!healthy || lp_vm_wants_sweep(vm))) {
+        tidy_after(response, child);
     }
     idle_pool_release(pool, &vm->item, healthy, vm->now);
 }
@@ -133,7 +156,8 @@ static apr_status_t enter_once(lp_lease *lease)
     return take(lease, lease->child->vms);
 }
 
-/* The keeper's owner goes. */
+/* The keeper's owner goes: a connection mostly on the thread that listens, which must not run
+ * what the script left to be finalized. */
 static apr_status_t drop_kept(void *baton)
 {
     keeper *k = baton;
@@ -142,10 +166,13 @@ static apr_status_t drop_kept(void *baton)
         return APR_SUCCESS;
     }
     lp_child_enter();
-    if (k->pool) {
+    if (!k->pool) {
+        lp_child_retire(k->child, k->vm);
+    } else if (pthread_equal(k->thread, pthread_self())) {
         give_back(k->child, k->pool, k->vm, 1, NULL);
     } else {
-        lp_vm_unmake(k->vm);
+        k->vm->closes_later = 1;
+        idle_pool_release(k->pool, &k->vm->item, 0, k->vm->now);
     }
     k->vm = NULL;
     lp_child_leave();
@@ -173,6 +200,7 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
     }
     if (rv == APR_SUCCESS) {
         k->vm->keeps_state = 1;
+        k->thread = pthread_self();
         k->busy = 1;
         lease->vm = k->vm;
         lease->kept = k;
@@ -340,10 +368,23 @@ static int goes_on(lp_vm *vm, int healthy)
     return 1;
 }
 
+/* Over HTTP/2 the thread that ends a request serves none. */
+COLD_PATH static void reap_after(const request_rec *r, lp_child *child)
+{
+    if (r->connection->master) {
+        lp_child_reap(child);
+    } else {
+        tidy_after(response_pool(r), child);
+    }
+}
+
 HOT_PATH void lp_scope_leave(lp_lease *lease, int healthy)
 {
     keeper *k = lease->kept;
 
+    if (lp_child_has_retired(lease->child)) {
+        reap_after(lease->r, lease->child);
+    }
     if (k) {
         k->busy = 0;
         if (!goes_on(k->vm, healthy)) {

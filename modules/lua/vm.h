@@ -71,6 +71,7 @@ typedef struct lp_vm {
     const void *globals;    /* the address of the table of its globals */
     int begun;              /* its globals are in place */
     int keeps_state;        /* its state outlives the request: nothing of r may be reused */
+    int closes_later;       /* not by who gives it up, see lp_child_retire() */
     unsigned written;       /* new globals so far, see LP_WRITTEN_MOST */
     int only_handle;        /* the first of them is `handle` */
     int ran_count;
