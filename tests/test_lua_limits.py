@@ -149,6 +149,27 @@ class TestMemory:
             return  # a sanitizer keeps what was freed
         assert server.rss() < before + (16 << 20)  # each of four threads may keep what one VM may hold
 
+
+class TestSharedMemory:
+    """Scripts of sections with different limits take turns in one VM."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=2, prefork=1)
+    CONF = "LuaPoolMax 1\n<Files small.lua>\nLuaMemoryLimit 1M\n</Files>\n"
+
+    def test_what_others_left_does_not_count(self, server):
+        """A compiled file of 2 MB stays in the VM; the small limit is for what the script itself takes."""
+        rows = ",".join(f"{{'name{i}',{i}}}" for i in range(30000))
+        (server.docroot / "big.lua").write_text(f"return {{{rows}}}\n")
+        write(server, "uses.lua", "r:puts(#require 'big')")
+        write(server, "small.lua", "r:puts(#('x'):rep(tonumber(r.args)))")
+        for _ in range(3):
+            assert fetch(server.port, "/uses.lua").text == "30000"
+            assert fetch(server.port, "/small.lua?400000").text == "400000"
+            with server.expect_log(r"LP005: .*LuaMemoryLimit is 1048576 bytes"):
+                assert fetch(server.port, "/small.lua?1100000").status == 500
+
+
 class TestTooLittleMemory:
     """Limits from less than a VM has to more than the script needs: memory runs out at every place where any is asked for."""
     MODULES = ("luapool",)

@@ -237,7 +237,7 @@ static void find_limit(lp_vm *vm, const lp_call *call, int status, failure *f)
         f->kind = FAILURE_FATAL;
         f->message = apr_psprintf(
             call->r->pool, "not enough memory (LuaMemoryLimit is %" APR_INT64_T_FMT " bytes)",
-            (apr_int64_t)vm->limit);
+            (apr_int64_t)(vm->limit - vm->kept));
     }
 }
 
@@ -258,6 +258,21 @@ COLD_PATH static void describe(lp_vm *vm, lp_call *call, int status, failure *f)
     find_limit(vm, call, status, f);
 }
 
+/* The memory limit of a call. What lies in the VM when its use begins (compiled files, mostly) is
+ * none of the use's: a limit small enough for the script itself must not depend on who came before.
+ */
+HOT_PATH static void set_memory_limit(lp_vm *vm, const lp_conf *conf)
+{
+    const apr_size_t limit = (apr_size_t)PICK(conf, &lp_defaults, memory_limit);
+
+    if (!vm->begun) {
+        vm->kept = vm->used > vm->bare ? vm->used - vm->bare : 0;
+    }
+    vm->limit = limit ? limit + vm->kept : 0;
+    vm->lent = 0;
+    vm->refused = 0;
+}
+
 HOT_PATH int lp_run(lp_vm *vm, lp_call *call, failure *f)
 {
     const lp_conf *conf = call->conf;
@@ -271,9 +286,7 @@ HOT_PATH int lp_run(lp_vm *vm, lp_call *call, failure *f)
     vm->call = vm->called = call;
     vm->conf = conf;
     vm->now = call->r->request_time;
-    vm->limit = (apr_size_t)PICK(conf, &lp_defaults, memory_limit);
-    vm->lent = 0;
-    vm->refused = 0;
+    set_memory_limit(vm, conf);
     lp_limit_enter(vm, PICK(conf, &lp_defaults, time_limit));
     lua_pushvalue(L, LP_VM_ENTRY);
     status = lua_pcall(L, 0, 0, LP_VM_ON_ERROR);

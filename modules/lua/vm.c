@@ -196,7 +196,7 @@ lp_vm *lp_vm_make(const lp_vm_world *world)
         lp_vm_unmake(vm);
         return NULL;
     }
-    vm->swept = vm->used;
+    vm->swept = vm->bare = vm->used;
     report(vm, vm->used);
     return vm;
 }
@@ -265,13 +265,13 @@ HOT_PATH int lp_vm_needs_sweep(const lp_vm *vm)
 {
     apr_size_t most = NEEDS_BYTES;
 
-    if (vm->limit && vm->limit / 4 < most) {
-        most = vm->limit / 4; /* the next use would miss it */
+    if (vm->limit && (vm->limit - vm->kept) / 4 < most) {
+        most = (vm->limit - vm->kept) / 4;
     }
     return vm->used > vm->swept + most;
 }
 
 HOT_PATH int lp_vm_is_bloated(const lp_vm *vm)
 {
-    return vm->used > BLOAT_BYTES && (!vm->limit || vm->used > vm->limit / 2);
+    return vm->used > BLOAT_BYTES && (!vm->limit || vm->used > (vm->limit - vm->kept) / 2);
 }

@@ -87,6 +87,8 @@ typedef struct lp_vm {
     apr_size_t used;  /* bytes held now */
     apr_size_t limit; /* most bytes, 0: no limit */
     apr_size_t swept; /* bytes held after the last collection */
+    apr_size_t bare;  /* bytes that it held when it was new */
+    apr_size_t kept;  /* bytes that earlier uses left, which `limit` has on top of LuaMemoryLimit */
     apr_size_t lent;  /* bytes that httpd keeps for the present use, see lp_request_charge() */
 
     /* the deadline, see limit.c */
