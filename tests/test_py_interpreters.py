@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which interpreter serves which request, how many there are, and who waits for whom."""
 import os
+import shutil
 import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
 from harness.client import fetch
-from harness.httpd import Sizes
+from harness.httpd import Sizes, moduledir
 from test_py_handlers import location
 
 PATH = "PythonPath \"['{docroot}'] + sys.path\"\n"
@@ -252,3 +255,23 @@ class TestExclusiveMovedToMain(TestExclusiveInMain):
         with server.expect_log("PP002: "):
             get(server, "/alone")
         super().test_others_take_turns_with_it(server)
+
+
+class TestFailureToGrow:
+    def test_an_interpreter_that_could_not_be_made_is_tried_again_later(self, make_httpd, mpm):
+        if mpm == "prefork":
+            pytest.skip("a process serves one request at a time")
+        server = make_httpd(modules=(), scripts="pyscripts", conf="LoadModule pypool_module {run}/own/mod_pypool.so\n" +
+                            PATH + location("/slow", "PythonHandler who::slow", "PythonInterpreters 2 exclusive"))
+        shutil.copytree(Path(moduledir()) / "pypool", server.run / "own" / "pypool")
+        shutil.copy(Path(moduledir()) / "mod_pypool.so", server.run / "own")
+        server.start()
+        get(server, "/slow")
+        (server.run / "own" / "pypool").rename(server.run / "own" / "away")
+        with server.expect_log("PP101: an interpreter could not be made ready"):
+            assert len({answer.split()[1] for answer in at_once(server, "/slow", 3)}) == 1
+        server.log.wait_for("PP101: the package mod_python is looked for")
+        (server.run / "own" / "away").rename(server.run / "own" / "pypool")
+        end = time.monotonic() + 30
+        while len({answer.split()[1] for answer in at_once(server, "/slow", 3)}) == 1:
+            assert time.monotonic() < end

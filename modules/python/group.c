@@ -32,6 +32,7 @@ typedef struct interp_pool {
     int made;             /* members, or being made; guarded by lock */
     int usual;            /* members that are made as soon as the others are busy */
     int most;             /* members, however long requests wait */
+    apr_time_t pause;     /* after a failure: until when none is made; atomic */
     int waiting;          /* threads that wait for a change; written under lock, read without */
     int last;             /* the member that was taken last: a hint */
     pp_interp *members[]; /* NULL until made; atomic */
@@ -50,7 +51,10 @@ struct pp_group {
 #define MOST_EACH_CORE  8
 #define LONG_WAIT       1000 /* microseconds */
 
-#define BUCKETS         64
+/* A failure to make one more may pass (memory was short), and costs requests time until it does. */
+#define PAUSE   (5 * APR_USEC_PER_SEC)
+
+#define BUCKETS 64
 static pp_group *buckets[BUCKETS]; /* by hash of the name; atomic heads */
 static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding a group */
 static interp_pool *main_pool;                                  /* guarded by groups_lock */
@@ -258,8 +262,16 @@ static pp_interp *take_free(interp_pool *pool)
     return NULL;
 }
 
+/* Whether no member is to be made now. The first one always is: who waits for it has no other. */
+static int is_full(const interp_pool *pool, int made)
+{
+    apr_time_t pause = __atomic_load_n(&pool->pause, __ATOMIC_RELAXED);
+
+    return made >= pool->most || (made && pause && watchdog_now() < pause);
+}
+
 /* With the lock held, which is given up meanwhile: makes one more member, already taken. NULL when
- * that fails: a pool that has members then grows no more. */
+ * that fails: a pool that has members then does with them for a while. */
 static pp_interp *grow(pp_group *group, interp_pool *pool)
 {
     pp_child *child = pp_child_started();
@@ -277,11 +289,12 @@ static pp_interp *grow(pp_group *group, interp_pool *pool)
         for (i = 0; pool->members[i]; i++)
             ;
         __atomic_store_n(&pool->members[i], interp, __ATOMIC_RELEASE);
+        __atomic_store_n(&pool->pause, 0, __ATOMIC_RELAXED);
     } else {
         pool->made--;
         pool->failures++;
         if (pool->made)
-            pool->most = pool->made;
+            __atomic_store_n(&pool->pause, watchdog_now() + PAUSE, __ATOMIC_RELAXED);
     }
     pthread_cond_broadcast(&pool->changed);
     return interp;
@@ -292,7 +305,7 @@ HOT_PATH static int may_grow(const interp_pool *pool, const pp_interp *interp)
 {
     int made = __atomic_load_n(&pool->made, __ATOMIC_RELAXED);
 
-    if (made >= pool->most)
+    if (is_full(pool, made))
         return 0;
     return made < pool->usual ||
            (interp && interp->turnstile && pp_turnstile_wait(interp->turnstile) >= LONG_WAIT &&
@@ -352,7 +365,7 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
     failures = pool->failures;
     while (!(*interp = take_free(pool)) && !late &&
            pool == __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE)) {
-        if (pool->made >= pool->most) {
+        if (is_full(pool, pool->made)) {
             pp_count(counters->waits);
             late = pthread_cond_timedwait(&pool->changed, &pool->lock, &deadline);
         } else if ((!pool->made && pool->failures != failures) || (*interp = grow(group, pool))) {
