@@ -169,6 +169,21 @@ class TestSharedMemory:
             with server.expect_log(r"LP005: .*LuaMemoryLimit is 1048576 bytes"):
                 assert fetch(server.port, "/small.lua?1100000").status == 500
 
+    def test_names_that_a_script_makes_up_are_forgotten(self, server):
+        """Of modules, and of one module's file; both tables hold a few hundred KB at most when the next use begins."""
+        (server.docroot / "m.lua").write_text("return 1")
+        write(server, "names.lua", "package.path = r.filename:gsub('names.lua', 'm.lua') "
+                                   "for i = 1, 20000 do require('m' .. i) package.loaded['m' .. i] = nil end")
+        write(server, "paths.lua", "for i = 1, 3000 do package.path = r.filename:gsub('/paths.lua', ('/.'):rep(i % 60) .. ('/'):rep(i // 60 + 1) .. 'm.lua') "
+                                   "require('m' .. i) end")
+        write(server, "held.lua", "collectgarbage() r:puts(math.floor(collectgarbage('count')))")
+        first = int(fetch(server.port, "/held.lua").text)
+        for way in ("names", "paths"):
+            assert fetch(server.port, f"/{way}.lua").status == 200
+            deadline = time.monotonic() + 20
+            while int(fetch(server.port, "/held.lua").text) > first + 500:
+                assert time.monotonic() < deadline
+
 
 class TestTooLittleMemory:
     """Limits from less than a VM has to more than the script needs: memory runs out at every place where any is asked for."""

@@ -30,6 +30,9 @@ static void push_package_field(lua_State *L, const char *name, int type)
     lua_remove(L, -2);
 }
 
+/* Between uses, a table with more entries than this is emptied: scripts can make names up. */
+#define FOUND_MOST 256
+
 /* Where `name` was found last, with the path it was found on and when: {path, file, time}. */
 enum {
     FOUND_PATH = 1,
@@ -84,7 +87,23 @@ static int find_file(lua_State *L, const char *name)
     lua_rawseti(L, -2, FOUND_TIME);
     lua_setfield(L, -2, name);
     lua_pop(L, 1);
+    lp_vm_of(L)->found++;
     return 1;
+}
+
+/* [-0, +0, m] */
+static void empty_found(lua_State *L)
+{
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(FOUND));
+    lp_vm_of(L)->found = 0;
+}
+
+void lp_require_trim(lua_State *L)
+{
+    if (lp_vm_of(L)->found > FOUND_MOST) {
+        empty_found(L);
+    }
 }
 
 /* [-0, +0, -] Whether the script changed the searchers, or put others in their place. */
@@ -247,8 +266,7 @@ void lp_require_install(lua_State *L)
 
     lua_getglobal(L, "package");
     package = lua_gettop(L);
-    lua_newtable(L);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(FOUND));
+    empty_found(L);
     lua_getfield(L, package, "searchers");
     lua_pushcfunction(L, search_preload);
     lua_rawseti(L, -2, 1);

@@ -14,4 +14,7 @@ void lp_require_install(lua_State *L);
  * of the script in place of the current one, then what the configuration adds. */
 void lp_require_paths(lua_State *L, const script *s, const lp_conf *conf);
 
+/* [-0, +0, m] Between uses: forgets where modules were found, when there are many. */
+void lp_require_trim(lua_State *L);
+
 #endif

@@ -349,6 +349,8 @@ static int forget(lua_State *L)
     lua_pushnil(L);
     lua_setupvalue(L, 1, UP_CHUNK);
     lp_script_forget_globals(L);
+    lp_require_trim(L);
+    lp_script_trim(L);
     return 0;
 }
 

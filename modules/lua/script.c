@@ -86,6 +86,10 @@ static int compile(lua_State *L, const script *s)
     return status;
 }
 
+/* Between uses, when there are more, all are dropped: a file has as many paths as scripts can think
+ * of. Few sites have as many scripts. */
+#define CHUNKS_MOST 1024
+
 /* [-0, +0, m] Keeps the chunk on top for this version of the file, and drops the one of an older.
  */
 static void keep(lua_State *L, const char *path, apr_uint64_t generation)
@@ -97,6 +101,8 @@ static void keep(lua_State *L, const char *path, apr_uint64_t generation)
     if (lua_getfield(L, chunk + 1, path) == LUA_TNUMBER) {
         lua_pushnil(L);
         lua_rawseti(L, chunk + 2, lua_tointeger(L, -2));
+    } else {
+        lp_vm_of(L)->compiled++;
     }
     lua_pushinteger(L, (lua_Integer)generation);
     lua_setfield(L, chunk + 1, path);
@@ -211,4 +217,12 @@ void lp_script_install(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(CHUNKS));
     lua_newtable(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(VERSIONS));
+    lp_vm_of(L)->compiled = 0;
+}
+
+void lp_script_trim(lua_State *L)
+{
+    if (lp_vm_of(L)->compiled > CHUNKS_MOST) {
+        lp_script_install(L);
+    }
 }

@@ -39,4 +39,7 @@ void lp_script_forget_globals(lua_State *L);
 /* [-0, +0, m] Makes the tables of chunks in a new VM. */
 void lp_script_install(lua_State *L);
 
+/* [-0, +0, m] Between uses: drops the chunks, when there are many. */
+void lp_script_trim(lua_State *L);
+
 #endif

@@ -105,6 +105,8 @@ typedef struct lp_vm {
 
     apr_uint64_t ran[LP_RAN_MAX];    /* generations of the chunks that ran in the use */
     const script *recent[LP_RECENT]; /* scripts it served lately, each held; place: the inode's */
+    unsigned found;                  /* what was added to the table of found modules ... */
+    unsigned compiled;               /* ... and to that of chunks, since they were empty */
     const script *held;              /* a module's file that is being compiled */
     char *path_dir;      /* the folder that package.path was made for; malloc'ed or NULL */
     apr_size_t reported; /* what of `used` world->shown holds */
