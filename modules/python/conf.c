@@ -358,6 +358,18 @@ static const char *set_server_text(cmd_parms *cmd, void *conf, const char *value
     return wrong ? wrong : ap_set_string_slot(cmd, pp_server_conf_of(cmd->server), value);
 }
 
+/* One module's name; the lines and their words add up. */
+static const char *add_denied(cmd_parms *cmd, void *conf, const char *name)
+{
+    const char *wrong = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    pp_server_conf *server = pp_server_conf_of(cmd->server);
+
+    (void)conf;
+    if (!wrong)
+        server->deny = server->deny ? apr_pstrcat(cmd->pool, server->deny, " ", name, NULL) : name;
+    return wrong;
+}
+
 /* Python would start without the packages that were meant, and say nothing. */
 static const char *set_home(cmd_parms *cmd, void *conf, const char *folder)
 {
@@ -428,8 +440,8 @@ const command_rec pp_commands[] = {
                   RSRC_CONF, "memory of all Python objects in a child; 0 = no limit"),
     AP_INIT_TAKE1("PythonHome", set_home, SERVER_SLOT(home), RSRC_CONF,
                   "a virtual environment, or the prefix of an installation"),
-    AP_INIT_RAW_ARGS("PythonOwnGILDeny", set_server_text, SERVER_SLOT(deny), RSRC_CONF,
-                     "modules that may not be loaded where an interpreter has its own GIL"),
+    AP_INIT_ITERATE("PythonOwnGILDeny", add_denied, NULL, RSRC_CONF,
+                    "modules that may not be loaded where an interpreter has its own GIL"),
     {NULL, {NULL}, NULL, 0, NO_ARGS, NULL}};
 
 /* "a.tar.gz" has .tar.gz (what follows the first dot, as mod_python has it) and .gz. */

@@ -49,7 +49,6 @@ struct pp_group {
  * each request that finds its interpreter's GIL taken by one that computes. */
 #define USUAL_EACH_CORE 2
 #define MOST_EACH_CORE  8
-#define LONG_WAIT       1000 /* microseconds */
 
 /* A failure to make one more may pass (memory was short), and costs requests time until it does. */
 #define PAUSE   (5 * APR_USEC_PER_SEC)
@@ -308,7 +307,7 @@ HOT_PATH static int may_grow(const interp_pool *pool, const pp_interp *interp)
     if (is_full(pool, made))
         return 0;
     return made < pool->usual ||
-           (interp && interp->turnstile && pp_turnstile_wait(interp->turnstile) >= LONG_WAIT &&
+           (interp && interp->turnstile && pp_turnstile_is_crowded(interp->turnstile) &&
             pp_memory_has_room(made));
 }
 

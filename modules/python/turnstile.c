@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <apr.h>
+
 #include "modules/common/hot.h"
 
 #define CACHE_LINE 64
@@ -18,8 +20,9 @@
 #define LOOKS      256 /* some microseconds */
 #define MOST_REST  64
 
-#define MEMORY     16      /* about as many waits make the average */
-#define MOST_US    1000000 /* what one wait counts for at most */
+#define LONG_WAIT  1000 /* microseconds */
+#define CROWDED    12   /* so many more waits were long than short */
+#define MOST       16   /* of these, no more are remembered */
 
 /* Written at each passage, by many threads: alone on its cache lines. */
 struct pp_turnstile {
@@ -27,7 +30,7 @@ struct pp_turnstile {
     unsigned int inside;  /* threads that have entered and not left; atomic, a hint */
     int rest;             /* how many more go without a look; guarded by next */
     int next_rest;        /* how many will after the next vain look; guarded by next */
-    apr_uint32_t wait;    /* microseconds on average; written under next or to forget; atomic */
+    int crowd;            /* long waits less short ones; written under next or to forget; atomic */
 };
 
 /* A free-threaded Python has nothing to wait for. */
@@ -95,10 +98,12 @@ static apr_int64_t now_us(void)
 /* With `next` held. */
 static void remember(pp_turnstile *turnstile, apr_int64_t waited)
 {
-    apr_int64_t before = __atomic_load_n(&turnstile->wait, __ATOMIC_RELAXED);
-    apr_int64_t average = before + ((waited < MOST_US ? waited : MOST_US) - before) / MEMORY;
+    int crowd = __atomic_load_n(&turnstile->crowd, __ATOMIC_RELAXED);
 
-    __atomic_store_n(&turnstile->wait, (apr_uint32_t)average, __ATOMIC_RELAXED);
+    if (waited >= LONG_WAIT && crowd < MOST)
+        __atomic_store_n(&turnstile->crowd, crowd + 1, __ATOMIC_RELAXED);
+    else if (waited < LONG_WAIT && crowd > 0)
+        __atomic_store_n(&turnstile->crowd, crowd - 1, __ATOMIC_RELAXED);
 }
 
 static void enter_after_others(pp_turnstile *turnstile, PyThreadState *python, int is_next)
@@ -132,12 +137,12 @@ HOT_PATH void pp_turnstile_leave(pp_turnstile *turnstile)
     __atomic_fetch_sub(&turnstile->inside, 1, __ATOMIC_RELAXED);
 }
 
-HOT_PATH apr_uint32_t pp_turnstile_wait(const pp_turnstile *turnstile)
+HOT_PATH int pp_turnstile_is_crowded(const pp_turnstile *turnstile)
 {
-    return __atomic_load_n(&turnstile->wait, __ATOMIC_RELAXED);
+    return __atomic_load_n(&turnstile->crowd, __ATOMIC_RELAXED) >= CROWDED;
 }
 
 void pp_turnstile_forget(pp_turnstile *turnstile)
 {
-    __atomic_store_n(&turnstile->wait, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&turnstile->crowd, 0, __ATOMIC_RELAXED);
 }

@@ -8,8 +8,6 @@
 #ifndef INTERPOOL_PYTHON_TURNSTILE_H
 #define INTERPOOL_PYTHON_TURNSTILE_H
 
-#include <apr.h>
-
 #include "modules/python/compat.h"
 
 typedef struct pp_turnstile pp_turnstile;
@@ -22,9 +20,9 @@ void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python);
 /* Gives it back. */
 void pp_turnstile_leave(pp_turnstile *turnstile);
 
-/* How long those who lately had to wait for it waited on average, in microseconds: a hint. */
-apr_uint32_t pp_turnstile_wait(const pp_turnstile *turnstile);
-/* The average begins anew. */
+/* Whether most of those who lately had to wait for it waited for a millisecond or longer: a hint. */
+int pp_turnstile_is_crowded(const pp_turnstile *turnstile);
+/* What was remembered for that is forgotten. */
 void pp_turnstile_forget(pp_turnstile *turnstile);
 
 #endif

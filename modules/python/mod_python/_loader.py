@@ -27,6 +27,7 @@ _spaces = {}        # directory -> Space
 _plain = {}         # module name -> _Plain
 _packages = {}      # name of a space's package -> Space, for the submodules' imports
 _paths_seen = set()  # PythonPath expressions already applied
+refuse = None       # called with the name of a module, raises ImportError when it must not be loaded here
 
 
 def _locked(lock, function, *args):
@@ -145,6 +146,8 @@ class Space(_Watched):
         return module, (self, self.generation)
 
     def _find(self, name):
+        if refuse:
+            refuse(name)
         spec = importlib.machinery.FileFinder(self.directory, *_LOADERS).find_spec(name)
         if spec is None or spec.loader is None:  # without a loader: a mere folder
             return None

@@ -18,6 +18,8 @@ class _Refuse:
 
     def find_spec(self, name, path=None, target=None):
         parts = name.split('.')
+        if parts[0].startswith('_mp_'):  # as mod_python._loader renames a package
+            parts[0] = parts[0].split('_', 3)[3]
         if any('.'.join(parts[:i + 1]) in self._names for i in range(len(parts))):
             raise ImportError(f'module {name} does not support loading in subinterpreters with an own GIL '
                               'on this Python (see PythonOwnGILDeny)', name=name)
@@ -82,7 +84,10 @@ def prepare(index, own_gil, deny):
     if (3, 12) <= sys.version_info < (3, 14):
         names.append('numpy')  # aborts the process; later versions raise ImportError themselves
     if own_gil and names:
-        sys.meta_path.insert(0, _Refuse(names))
+        from mod_python import _loader
+        hook = _Refuse(names)
+        sys.meta_path.insert(0, hook)
+        _loader.refuse = hook.find_spec
 
 
 def not_alone():
