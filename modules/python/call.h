@@ -30,7 +30,8 @@ typedef struct pp_call {
     apr_table_t *config;     /* directives in effect, or NULL */
     apr_off_t body_limit;    /* PythonBodyLimit in bytes, 0 = none */
 
-    output out; /* what the script writes */
+    output out;           /* what the script writes */
+    unsigned int n_files; /* how many files are open for it: see request_file.c */
 } pp_call;
 
 /* The call that serves `r`, or NULL when no script does. */

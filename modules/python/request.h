@@ -94,6 +94,10 @@ PyObject *pp_request_beside(pp_request *self, int which);
  * as the network. 0, or -1 with OSError. */
 int pp_request_pass(pp_request *req, int flush);
 
+/* Inside the guard: adds to the response. 0, or -1 with an exception. The bytes are copied, or sent
+ * before this returns. */
+int pp_request_put(pp_request *req, const char *bytes, apr_size_t length);
+
 /* Inside the guard: 0, or -1 with an exception when nothing more can be written. */
 int pp_request_writable(pp_request *req);
 

@@ -41,15 +41,14 @@ HOT_PATH int pp_request_writable(pp_request *req)
     return -1;
 }
 
-/* 0, or -1 with OSError. What fits is copied; more is lent to the filters, which take it before
- * they come back. */
-static int write_bytes(pp_request *req, const char *data, apr_size_t len)
+/* What fits is copied; more is lent to the filters, which take it before they come back. */
+int pp_request_put(pp_request *req, const char *bytes, apr_size_t length)
 {
     if (pp_request_writable(req) != 0)
         return -1;
-    if (output_hold(&req->call->out, data, len))
+    if (output_hold(&req->call->out, bytes, length))
         return 0;
-    output_lend(&req->call->out, data, len);
+    output_lend(&req->call->out, bytes, length);
     return pp_request_pass(req, 0);
 }
 
@@ -86,7 +85,7 @@ HOT_PATH PyObject *pp_request_write(PyObject *op, PyObject *const *args, Py_ssiz
         pp_bytes_open(&bytes, args[0], "what req.write writes") != 0)
         return NULL;
     if (pp_request_enter(req)) {
-        rc = write_bytes(req, bytes.data, (apr_size_t)bytes.len);
+        rc = pp_request_put(req, bytes.data, (apr_size_t)bytes.len);
         if (rc == 0 && flush)
             rc = pp_request_pass(req, 1);
         pp_request_leave(req);
