@@ -2,6 +2,7 @@
 """LuaScope and LuaPoolMode: how long state lives, who shares it, and that VMs come back."""
 import os
 import re
+import socket
 import threading
 import time
 
@@ -142,6 +143,29 @@ class TestEndOfConnection:
         deadline = time.monotonic() + 20
         while int(status(server)["Memory"]) > 8e6:
             assert time.monotonic() < deadline and fetch(server.port, "/c-conn.lua").text == "1"
+
+
+class TestSlowReader:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=3, prefork=1)
+    CONF = scope_conf("once", "request") + "SendBufferSize 4096\nLuaPoolMax 1\nLuaPoolWaitTimeout 1s\n"
+
+    @pytest.mark.parametrize("scope", ["once", "request"])
+    def test_who_reads_slowly_holds_no_vm(self, server, mpm, scope):
+        if mpm == "prefork":
+            pytest.skip("a child serves one request at a time")
+        (server.docroot / f"long-{scope}.lua").write_text("n = (n or 0) + 1\nfunction handle(r) r:puts(n, ('x'):rep(60000)) end")
+        (server.docroot / "ok.lua").write_text("function handle(r) r:puts('ok') end")
+        with socket.socket() as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            slow.settimeout(20)
+            slow.connect(("127.0.0.1", server.port))
+            slow.sendall(f"GET /long-{scope}.lua HTTP/1.0\r\n\r\n".encode())
+            assert slow.recv(1)
+            assert fetch(server.port, "/ok.lua").text == "ok"
+            assert len(b"".join(iter(lambda: slow.recv(9999), b"")).split(b"\r\n\r\n")[1]) == 60001
+        assert status(server)["TimedOut"] == "0"
 
 
 class TestServerScope:

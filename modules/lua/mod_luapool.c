@@ -80,6 +80,12 @@ static apr_status_t run_script(lp_vm *vm, lp_call *call, failure *f)
     return rv;
 }
 
+/* Whether the script made the response; otherwise it failed, or answers by a status. */
+static int has_answered(const lp_call *call, const failure *f)
+{
+    return f->kind == FAILURE_NONE && (call->status == OK || call->status == DONE);
+}
+
 /* Reports a failure; returns what the handler has to return. */
 COLD_PATH static int failed(request_rec *r, const lp_conf *conf, const failure *f)
 {
@@ -128,7 +134,8 @@ HOT_PATH static int handler(request_rec *r)
     call.r = r;
     call.conf = conf;
     rv = run_script(lease.vm, &call, &f);
-    lp_scope_leave(&lease, rv != APR_SUCCESS || f.kind != FAILURE_FATAL);
+    lp_scope_leave(&lease, rv != APR_SUCCESS || f.kind != FAILURE_FATAL,
+                   rv == APR_SUCCESS && has_answered(&call, &f));
     lp_child_leave();
     if (rv != APR_SUCCESS) {
         return no_script(r, rv);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which VM serves a call. See scope.h.
  *
- * once: a VM from the child's pool, as good as new. request: the same, kept until the request ends.
+ * once: a VM from the child's pool, as good as new. request: the same, kept until the request has
+ * been answered, or ends.
  * conn, thread: a VM of one file, kept by the connection or the thread, outside the pool (there may
  * be more connections than the pool has VMs). server: a pool of VMs for each file and virtual host.
  *
@@ -110,22 +111,26 @@ static apr_pool_t *response_pool(const request_rec *r)
     return r->pool;
 }
 
-/* On the pool of a response: one of its requests keeps a VM of the child's pool until the end. */
+/* On the pool of a response: the keeper of one of its requests that has a VM of the child's pool,
+ * the first if there are several. */
 #define KEEPS_ONE "luapool:keeps"
+
+static keeper *keeper_of(const request_rec *r)
+{
+    void *found = NULL;
+
+    apr_pool_userdata_get(&found, KEEPS_ONE, response_pool(r));
+    return found;
+}
 
 /* Whether this call must not wait for a VM, because its own thread or response may hold it: inside
  * another call (which only a sub-request can be), or where LuaScope request kept one before. */
 static int is_inner(const request_rec *r)
 {
-    void *keeps = NULL;
-
     if (r->main && lp_limit_nested()) {
         return 1;
     }
-    if (r->main || r->prev) {
-        apr_pool_userdata_get(&keeps, KEEPS_ONE, response_pool(r));
-    }
-    return keeps != NULL;
+    return (r->main || r->prev) && keeper_of(r);
 }
 
 /* A VM from `pool`, or one outside of any. */
@@ -191,8 +196,8 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
         rv = take(lease, lease->child->vms);
         k->vm = lease->vm;
         k->pool = lease->pool;
-        if (k->pool) {
-            apr_pool_userdata_setn(lease->child, KEEPS_ONE, NULL, response_pool(lease->r));
+        if (k->pool && !keeper_of(lease->r)) {
+            apr_pool_userdata_setn(k, KEEPS_ONE, NULL, response_pool(lease->r));
         }
     } else if (!k->vm) {
         k->vm = lp_vm_make(&k->child->world);
@@ -378,7 +383,23 @@ COLD_PATH static void reap_after(const request_rec *r, lp_child *child)
     }
 }
 
-HOT_PATH void lp_scope_leave(lp_lease *lease, int healthy)
+/* The request of this keeper's call has been answered; the client may take its time to read. */
+static void end_kept(const lp_lease *lease, keeper *k)
+{
+    apr_pool_t *response = response_pool(lease->r);
+
+    if (k->pool) {
+        give_back(k->child, k->pool, k->vm, 1, response);
+    } else {
+        lp_vm_unmake(k->vm);
+    }
+    k->vm = NULL;
+    if (keeper_of(lease->r) == k) {
+        apr_pool_userdata_setn(NULL, KEEPS_ONE, NULL, response);
+    }
+}
+
+HOT_PATH void lp_scope_leave(lp_lease *lease, int healthy, int answered)
 {
     keeper *k = lease->kept;
 
@@ -387,7 +408,9 @@ HOT_PATH void lp_scope_leave(lp_lease *lease, int healthy)
     }
     if (k) {
         k->busy = 0;
-        if (!goes_on(k->vm, healthy)) {
+        if (healthy && answered && k->from_pool) {
+            end_kept(lease, k);
+        } else if (!goes_on(k->vm, healthy)) {
             put(k->pool, k->vm, 0);
             k->vm = NULL;
         }

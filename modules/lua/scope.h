@@ -19,7 +19,8 @@ typedef struct lp_lease {
  * errors: none could be made (it is logged why). */
 apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, const lp_conf *conf);
 
-/* Gives it back. An unhealthy one is closed. */
-void lp_scope_leave(lp_lease *lease, int healthy);
+/* Gives it back. An unhealthy one is closed. `answered`: no other call of the same request can
+ * follow. */
+void lp_scope_leave(lp_lease *lease, int healthy, int answered);
 
 #endif
