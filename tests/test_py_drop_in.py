@@ -40,10 +40,23 @@ SAME = (
     "req.update_mtime(5)", "req.set_last_modified()", "(req.set_content_length(5), req.headers_out['Content-Length'], req.headers_out.__delitem__('Content-Length'))",
     "setattr(req, 'status', 404) or req.status", "setattr(req, 'mine', 1) or req.mine", "req.add_common_vars()",
     "req.subprocess_env['REMOTE_ADDR']", "req.write('')", "req.flush()", "req.discard_request_body()",
-    "issubclass(apache.SERVER_RETURN, Exception)",
+    "issubclass(apache.SERVER_RETURN, Exception)", "apache.module_mtime(__import__('json')), apache.module_mtime(__import__('sys'))",
 )
 NUMBERS = ("sorted((n, v) for n, v in vars(apache).items() if type(v) is int and n.isupper() and n not in "
            "('MODULE_MAGIC_NUMBER_MINOR',))")
+
+PUBLIC = ("sorted(n for n, v in vars(%s).items() if n[0] != '_' and type(v) is not type(apache) and "
+          "(getattr(v, '__module__', None) or 'mod_python').startswith(('mod_python', '_apache')))")
+# What docs/python.md says is not here, and traces of Python 2.
+NOT_OFFERED = {
+    "apache": {"setup_cgi", "restore_nocgi", "CGIStdin", "CGIStdout", "NullIO", "CallBack", "init"},
+    "util": {"PY2", "readBlockSize"},
+    "Cookie": {"PY2", "metaCookie"},
+    "util.FieldList": {"table"},
+    "util.FieldStorage": {"parse_qsl_safely", "read_to_boundary"},
+    "Cookie.SignedCookie": {"hexdigest", "unsign"},
+    "Cookie.MarshalCookie": {"unmarshal"},
+}
 
 
 def ask(server, *expressions):
@@ -69,3 +82,20 @@ def test_script_sees_the_same(make_httpd):
     assert different == {}
     constants, our_constants = (dict(eval(ask(server, NUMBERS)[0])) for server in (theirs, ours))
     assert {name: value for name, value in constants.items() if our_constants.get(name) != value} == {}
+    assert {name: missing(name, theirs, ours) for name in NOT_OFFERED} == NOT_OFFERED
+
+
+def missing(name, theirs, ours):
+    """The public names that a module or class of mod_python has and ours has not."""
+    offered = (set(eval(ask(server, text % name)[0])) for server, text in ((theirs, PUBLIC), (ours, "dir(%s)")))
+    return next(offered) - next(offered)
+
+
+def test_module_mtime(make_httpd):
+    server = make_httpd(modules=("pypool",), scripts="scripts/pyapi", conf=CONF)
+    server.start()
+    without = "apache.module_mtime(type(apache)('m'))"
+    gone = "(lambda m: setattr(m, '__file__', '/none/m.py') or apache.module_mtime(m))(type(apache)('m'))"
+    expected = (server.docroot / "ask.py").stat().st_mtime
+    assert ask(server, without, gone) == ["0", "0"]
+    assert float(ask(server, "apache.module_mtime(apache.import_module('ask', path=[%r]))" % str(server.docroot))[0]) == expected

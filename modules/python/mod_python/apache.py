@@ -5,6 +5,7 @@ Everything that touches the server is in the C module `_apache`.
 """
 
 import atexit
+import os
 
 import _apache
 from _apache import *  # noqa: F403  the constants, log_error, table, SERVER_RETURN, ...
@@ -24,6 +25,15 @@ def import_module(module_name, autoreload=1, log=0, path=None):
     if log:
         _apache.log_error("mod_python: importing module '%s'" % module_name, _apache.APLOG_NOTICE)
     return _loader.import_module(module_name, path, autoreload)
+
+
+def module_mtime(module):
+    """When the file of a module was changed, in seconds since 1970; 0 when it has none."""
+    file = getattr(module, "__file__", None)
+    try:
+        return os.path.getmtime(file) if file else 0
+    except FileNotFoundError:
+        return 0
 
 
 def build_cgi_env(req):
