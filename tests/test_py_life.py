@@ -13,7 +13,7 @@ from harness.httpd import Sizes, has_module, load_module, moduledir
 from test_py_handlers import location
 from test_py_interpreters import PATH
 
-NAMES = ("handler", "fork", "signals", "thread", "thread_logs", "at_exit", "at_exit_hangs", "busy", "later", "seen_later")
+NAMES = ("handler", "fork", "signals", "thread", "thread_logs", "at_exit", "at_exit_hangs", "busy", "later", "seen_later", "lends")
 CONF = PATH + "".join(location(f"/{name}", f"PythonHandler hazards::{name}") +
                       location(f"/main/{name}", f"PythonHandler hazards::{name}", "PythonGIL main") for name in NAMES)
 
@@ -50,6 +50,20 @@ class TestHazards:
             assert time.monotonic() < end
             time.sleep(0.05)
         assert "request" in seen
+
+
+    def test_cleanups_come_after_what_another_handler_sends(self, server):
+        answer = fetch(server.port, "/lends")
+        assert (answer.status, answer.text) == (200, "lent")
+        end = time.monotonic() + 5
+        while Path(answer.get("x-path")).exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    def test_what_another_handler_answers_counts(self, server):
+        answer = fetch(server.port, "/lends?absent")
+        assert answer.status == 404
+        assert get(server, "/handler") == "2026-11-30"
 
 
 class TestAlone:

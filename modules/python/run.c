@@ -313,9 +313,31 @@ static int pass_on(pp_call *call, int status, failure *f)
     return status;
 }
 
+static ap_HOOK_handler_t *own_hook; /* set at start-up */
+
+/* What httpd would do after DECLINED: the handlers that come after this module's have their turn.
+ * (One of them sends the file, if there is one.) Returns what the hook has to return. */
+static int ask_next_handlers(request_rec *r)
+{
+    const apr_array_header_t *hooks = ap_hook_get_handler();
+    int i, status = DECLINED, found = 0;
+
+    for (i = 0; i < hooks->nelts && status == DECLINED; i++) {
+        ap_HOOK_handler_t *hook = APR_ARRAY_IDX(hooks, i, ap_LINK_handler_t).pFunc;
+
+        if (found)
+            status = hook(r);
+        found |= hook == own_hook;
+    }
+    return status;
+}
+
 /* Cleanups run after the response, with a time limit of their own; without any, the response goes
- * out when the interpreter is left. Shutting `req` may run code too (__del__), so it has a limit:
- * the call's, unless that is over. */
+ * out when the interpreter is left. What DECLINED leads to is sent first too: it may be a file that
+ * a cleanup removes. (To wait for the end of r->pool would be to run Python code in whichever
+ * thread that comes in: event's listener, or a signal handler of prefork's.) Only httpd's own page
+ * for a status comes after them. Shutting `req` may run code too (__del__), so it has a limit: the
+ * call's, unless that is over. */
 static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyObject *req,
                        int status, failure *f)
 {
@@ -326,6 +348,8 @@ static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyO
         pp_request_own(req);  /* threads that were left over write no more */
         Py_BEGIN_ALLOW_THREADS
         status = pass_on(call, status, f);
+        if (status == DECLINED)
+            status = ask_next_handlers(call->r);
         Py_END_ALLOW_THREADS
         pp_limits_begin(state, limit);
         pp_request_run_cleanups(req, report_cleanup);
@@ -339,8 +363,9 @@ static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyO
 /* Holds handlers to their Content-Length. */
 static ap_filter_rec_t *length_filter;
 
-void pp_run_register(void)
+void pp_run_register(ap_HOOK_handler_t *handler)
 {
+    own_hook = handler;
     length_filter = length_guard_register("PYPOOL_LENGTH");
 }
 

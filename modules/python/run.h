@@ -3,6 +3,9 @@
 #ifndef INTERPOOL_PYTHON_RUN_H
 #define INTERPOOL_PYTHON_RUN_H
 
+#include <httpd.h>
+#include <http_config.h>
+
 #include "modules/common/report.h"
 #include "modules/python/conf.h"
 #include "modules/python/group.h"
@@ -15,7 +18,7 @@
 int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handlers, const pp_conf *conf,
            request_rec *r, failure *f);
 
-/* At start-up: what httpd must know of. */
-void pp_run_register(void);
+/* At start-up: what httpd must know of. `handler` is the hook that calls pp_run. */
+void pp_run_register(ap_HOOK_handler_t *handler);
 
 #endif

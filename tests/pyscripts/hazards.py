@@ -3,6 +3,7 @@ import atexit
 import datetime
 import os
 import signal
+import tempfile
 import threading
 import time
 
@@ -92,3 +93,16 @@ def seen_later(req):
 
 seen = []
 req_folder = os.environ.get("INTERPOOL_TEST_FOLDER", "/nonexistent")
+
+
+def lends(req):
+    """Lets httpd send a file that is gone afterwards; or one that never was there."""
+    handle, path = tempfile.mkstemp()
+    os.write(handle, b"lent")
+    os.close(handle)
+    req.headers_out["X-Path"] = path
+    req.register_cleanup(os.unlink, path)
+    req.filename = path if not req.args else path + req.args
+    if not req.args:
+        req.finfo = apache.stat(path, apache.APR_FINFO_MIN)
+    return apache.DECLINED
