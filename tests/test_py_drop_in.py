@@ -40,11 +40,25 @@ SAME = (
     "req.update_mtime(5)", "req.set_last_modified()", "(req.set_content_length(5), req.headers_out['Content-Length'], req.headers_out.__delitem__('Content-Length'))",
     "setattr(req, 'status', 404) or req.status", "setattr(req, 'mine', 1) or req.mine", "req.add_common_vars()",
     "req.subprocess_env['REMOTE_ADDR']", "req.write('')", "req.flush()", "req.discard_request_body()",
+    "apache.resolve_object(module=apache, obj_str='OK.real')", "apache.resolve_object(module=apache, obj_str='none', silent=1)",
     "issubclass(apache.SERVER_RETURN, Exception)", "apache.module_mtime(__import__('json')), apache.module_mtime(__import__('sys'))",
 )
 NUMBERS = ("sorted((n, v) for n, v in vars(apache).items() if type(v) is int and n.isupper() and n not in "
            "('MODULE_MAGIC_NUMBER_MINOR',))")
 
+FORM = (b'--B\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'
+        b'--B\r\nContent-Disposition: form-data; name="blank"\r\nContent-Type: TEXT/html; q="1"\r\n\r\n\r\n'
+        b'--B\r\nContent-Disposition: form-data; name="none"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n'
+        b'--B\r\nContent-Disposition: form-data; name="up"; filename="u.png"\r\nContent-Type: image/png\r\n\r\n\0\xff\r\n--B--\r\n')
+SAME_OF_A_FORM = (
+    "[(f.name, type(f).__name__, f.filename, f.type, len(f.type_options), f.disposition, len(f.disposition_options), bool(f))"
+    " for f in util.FieldStorage(req).list]",
+    "[(f.value, f.file.read(), f.value) for f in util.FieldStorage(req).list if f.filename]",
+    "(lambda io, got: (util.FieldStorage(req, file_callback=lambda *a: got.append(a) or io.BytesIO(),"
+    " field_callback=lambda *a: got.append(a) or io.BytesIO()), got)[1])(__import__('io'), [])",
+    "[sorted(f.headers.keys()) for f in util.FieldStorage(req).list]", "util.FieldStorage(req).keys()",
+    "util.apply_fs_data(lambda up, more=1: (up.value, more), util.FieldStorage(req))", "util.apply_fs_data(dict, util.FieldStorage(req))",
+)
 PUBLIC = ("sorted(n for n, v in vars(%s).items() if n[0] != '_' and type(v) is not type(apache) and "
           "(getattr(v, '__module__', None) or 'mod_python').startswith(('mod_python', '_apache')))")
 # What docs/python.md says is not here, and traces of Python 2.
@@ -59,11 +73,13 @@ NOT_OFFERED = {
 }
 
 
-def ask(server, *expressions):
+def ask(server, *expressions, form=None):
     """The reprs of the expressions, each asked for in a request of its own: one may end mod_python's child."""
+    kind = [("Content-Type", "multipart/form-data; boundary=B")] if form else []
     answers = []
     for expression in expressions:
-        response = fetch(server.port, "/ask.py/more?a=1", headers=[("X-A", "b"), ("X-Ask", expression.encode().hex())])
+        response = fetch(server.port, "/ask.py/more?a=1" if not form else "/ask.py", "POST" if form else "GET", body=form,
+                         headers=[*kind, ("X-A", "b"), ("X-Ask", expression.encode().hex())])
         answers.append(json.loads(response.body[response.body.index(b"["):])[0])
     return answers
 
@@ -82,6 +98,8 @@ def test_script_sees_the_same(make_httpd):
     assert different == {}
     constants, our_constants = (dict(eval(ask(server, NUMBERS)[0])) for server in (theirs, ours))
     assert {name: value for name, value in constants.items() if our_constants.get(name) != value} == {}
+    for expression in SAME_OF_A_FORM:
+        assert ask(ours, expression, form=FORM) == ask(theirs, expression, form=FORM)
     assert {name: missing(name, theirs, ours) for name in NOT_OFFERED} == NOT_OFFERED
 
 

@@ -134,6 +134,7 @@ req.write(repr((up.value, up.file.read(), up.value, up.file.tell())))
         ("util.apply_fs_data(greet, form, req=1)", "'None is fine'"),
         ("util.apply_fs_data(greet, form, req=1, name='x', mood='glad', other=1)", "'x is glad'"),
         ("util.apply_fs_data(lambda **names: sorted(names), form)", "['a', 'b']"),
+        ("util.apply_fs_data(dict, form)", "{}"),
         ("util.parse_header(b'TEXT/html; Charset=UTF-8')", "('text/html', {'charset': 'UTF-8'})"),
         ("util.parse_header('form-data; name=\"a;b\"; x=\"q\\\\\"q\"; y=z')", "('form-data', {'name': 'a;b', 'x': 'q\"q', 'y': 'z'})"),
     ))

@@ -47,20 +47,20 @@ def build_cgi_env(req):
     return env
 
 
-def register_cleanup(callable, data=None):
-    """Has callable(data) called when the child process ends."""
-    atexit.register(callable, data)
+def register_cleanup(callback, data=None):
+    """Has callback(data) called when the child process ends."""
+    atexit.register(callback, data)
 
 
-def resolve_object(module, obj, arg, silent=0):
-    """What the dotted name `obj` stands for in `module`; None when it is missing and `silent`.
+def resolve_object(module, obj_str, arg=None, silent=0):
+    """What the dotted name `obj_str` stands for in `module`; None when it is missing and `silent`.
 
     A class whose method is named on the way is instantiated, with `arg` if it takes it.
     """
     from mod_python import _loader
 
     try:
-        return _loader.resolve_object(module, obj, arg)
+        return _loader.resolve_object(module, obj_str, arg)
     except AttributeError:
         if silent:
             return None

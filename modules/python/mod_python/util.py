@@ -274,11 +274,15 @@ class FieldStorage:
 
 
 def apply_fs_data(object, fs, **args):
-    """Calls `object` with those fields of the form that it has parameters for, and with `args`."""
+    """Calls `object` with those fields of the form that it has parameters for, and with `args`; what does not tell
+    its parameters, as some builtins, gets none."""
+    try:
+        parameters = inspect.signature(object).parameters.values()
+    except ValueError:
+        return object()
     for name in fs:
         if name not in args:
             args[name] = fs[name]
-    parameters = inspect.signature(object).parameters.values()
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         by_name = {parameter.name for parameter in parameters
                    if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)}
