@@ -319,6 +319,13 @@ class TestPoolLimits:
         assert [fetch(server.port, "/n.lua").text for _ in range(21)] == ["1"] * 21
         assert int(status(server)["Made"]) >= 5
 
+    def test_garbage_of_the_last_request_is_no_reason_for_a_503(self, make_httpd):
+        """LuaPoolWaitTimeout 0 is about VMs that requests have, not about one that is being tidied up."""
+        server = make_httpd(modules=("luapool",), scripts=None, conf="LuaPoolMax 1\nLuaPoolWaitTimeout 0\n", sizes=Sizes(threads=4, prefork=1))
+        server.start()
+        (server.docroot / "g.lua").write_text("function handle(r) local t = {} for i = 1, 20000 do t[i] = {} end end")
+        assert [fetch(server.port, "/g.lua").status for _ in range(150)] == [200] * 150
+
     def test_a_sub_request_to_the_same_script_works(self, make_httpd, mpm):
         for scope in ("once", "request", "conn", "thread", "server 1 2"):
             server = make_httpd(modules=("luapool",), scripts=None, sizes=Sizes(threads=2, prefork=1), conf=load_module("include") + (

@@ -19,6 +19,10 @@ typedef struct waiter {
     idle_item *item; /* when served: NULL is a place to make an item in */
 } waiter;
 
+/* Whoever may not wait for another's use waits for an item that is nobody's. That takes
+ * milliseconds; this is for when it does not. */
+#define AWAY_TIMEOUT apr_time_from_sec(5)
+
 struct idle_pool {
     pthread_mutex_t lock; /* guards all below; never held during a call of `calls` */
     idle_pool_limits limits;
@@ -26,7 +30,9 @@ struct idle_pool {
     idle_item *top; /* newest first */
     int idle;       /* items on the stack */
     int existing;   /* idle, busy, being made, being destroyed */
+    int away;       /* of those, nobody's and yet not idle: at work, or coming or going unasked */
     int closed;
+    int waiting; /* in the queue */
     waiter *first;
     waiter **end; /* where the next waiter is linked */
     idle_pool_counts *counts;
@@ -96,6 +102,7 @@ static int serve(idle_pool *pool, apr_status_t rv, idle_item *item)
     pool->first = w->next;
     if (!pool->first)
         pool->end = &pool->first;
+    pool->waiting--;
     w->item = item;
     w->rv = rv;
     w->served = 1;
@@ -112,6 +119,15 @@ static void leave_queue(idle_pool *pool, waiter *gone)
     *link = gone->next;
     if (!*link)
         pool->end = link;
+    pool->waiting--;
+}
+
+/* How long one more may wait. Each item that is away serves one of the queue. */
+static apr_interval_time_t patience(const idle_pool *pool)
+{
+    apr_interval_time_t most = pool->limits.wait_timeout;
+
+    return pool->away > pool->waiting && most < AWAY_TIMEOUT ? AWAY_TIMEOUT : most;
 }
 
 static void place_came_free(idle_pool *pool)
@@ -125,13 +141,14 @@ COLD_PATH static apr_status_t wait_turn(idle_pool *pool, idle_item **item)
 {
     waiter w = {0};
     apr_time_t start = wait_clock_now();
-    apr_time_t until = start + pool->limits.wait_timeout;
+    apr_time_t until = start + patience(pool);
     apr_uint64_t waited;
 
     if (wait_clock_cond_init(&w.ready))
         return APR_ENOMEM;
     *pool->end = &w;
     pool->end = &w.next;
+    pool->waiting++;
     while (!w.served && wait_clock_wait(&w.ready, &pool->lock, until) != ETIMEDOUT)
         continue;
     if (!w.served)
@@ -165,8 +182,8 @@ static void push(idle_pool *pool, idle_item *item)
     pool->idle++;
 }
 
-/* Fills a place that `existing` counts already. */
-COLD_PATH static idle_item *make_item(idle_pool *pool)
+/* Fills a place that `existing` counts already, and `away` too when that is 1. */
+COLD_PATH static idle_item *make_item(idle_pool *pool, int away)
 {
     idle_item *item = pool->calls.create(pool->calls.baton);
 
@@ -177,6 +194,7 @@ COLD_PATH static idle_item *make_item(idle_pool *pool)
         count(&pool->counts->made, 1);
     } else {
         count(&pool->counts->failed, 1);
+        pool->away -= away;
         place_came_free(pool);
     }
     unlock(pool);
@@ -206,7 +224,7 @@ HOT_PATH apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **acquired)
     if (rv != APR_SUCCESS)
         return rv;
     if (!item)
-        item = make_item(pool);
+        item = make_item(pool, 0);
     if (!item)
         return APR_EGENERAL;
     item->uses++;
@@ -214,11 +232,13 @@ HOT_PATH apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **acquired)
     return APR_SUCCESS;
 }
 
-/* The place stays taken until the item is gone, so that never more than `max` exist. */
-COLD_PATH static void drop(idle_pool *pool, idle_item *item)
+/* The place stays taken until the item is gone, so that never more than `max` exist. `away` is 1
+ * for an item that is counted there. */
+COLD_PATH static void drop(idle_pool *pool, idle_item *item, int away)
 {
     pool->calls.destroy(item, pool->calls.baton);
     lock(pool);
+    pool->away -= away;
     count(&pool->counts->dropped, 1);
     place_came_free(pool);
     unlock(pool);
@@ -255,15 +275,32 @@ HOT_PATH void idle_pool_release(idle_pool *pool, idle_item *item, int healthy, a
     }
     unlock(pool);
     if (!kept)
-        drop(pool, item);
+        drop(pool, item, 0);
+}
+
+idle_item *idle_pool_try(idle_pool *pool)
+{
+    idle_item *item = NULL;
+
+    lock(pool);
+    if (pool->top) {
+        item = pop(pool);
+        if (item->uses++ > 0)
+            count(&pool->counts->reused, 1);
+    }
+    unlock(pool);
+    return item;
 }
 
 idle_item *idle_pool_borrow(idle_pool *pool)
 {
-    idle_item *item;
+    idle_item *item = NULL;
 
     lock(pool);
-    item = pool->top ? pop(pool) : NULL;
+    if (pool->top) {
+        item = pop(pool);
+        pool->away++;
+    }
     unlock(pool);
     return item;
 }
@@ -274,9 +311,10 @@ void idle_pool_give_back(idle_pool *pool, idle_item *item)
 
     lock(pool);
     kept = keep(pool, item);
+    pool->away -= kept;
     unlock(pool);
     if (!kept)
-        drop(pool, item);
+        drop(pool, item, 1);
 }
 
 apr_status_t idle_pool_warm(idle_pool *pool)
@@ -288,11 +326,12 @@ apr_status_t idle_pool_warm(idle_pool *pool)
         lock(pool);
         wanted = !pool->closed && pool->existing < pool->limits.min;
         pool->existing += wanted;
+        pool->away += wanted;
         unlock(pool);
         if (!wanted)
             return APR_SUCCESS;
 
-        item = make_item(pool);
+        item = make_item(pool, 1);
         if (!item)
             return APR_EGENERAL;
         item->idle_since = pool->limits.idle_timeout > 0 ? wall_clock(pool) : 0;
@@ -300,7 +339,7 @@ apr_status_t idle_pool_warm(idle_pool *pool)
     }
 }
 
-/* With the lock held: takes the oldest `n` off the stack; returns them as a list. */
+/* With the lock held: takes the oldest `n` off the stack; returns them as a list for drop_all. */
 static idle_item *cut_oldest(idle_pool *pool, int n)
 {
     idle_item **link = &pool->top;
@@ -312,6 +351,7 @@ static idle_item *cut_oldest(idle_pool *pool, int n)
     cut = *link;
     *link = NULL;
     pool->idle -= n;
+    pool->away += n;
     return cut;
 }
 
@@ -320,11 +360,13 @@ static void drop_all(idle_pool *pool, idle_item *list)
     while (list) {
         idle_item *next = list->next;
 
-        drop(pool, list);
+        drop(pool, list, 1);
         list = next;
     }
 }
 
+/* Only what lies below all that is to stay goes: an item on top with an old time came from a use
+ * that took long. */
 int idle_pool_expire(idle_pool *pool)
 {
     apr_time_t oldest_kept;
@@ -336,7 +378,7 @@ int idle_pool_expire(idle_pool *pool)
     oldest_kept = wall_clock(pool) - pool->limits.idle_timeout;
     lock(pool);
     for (item = pool->top; item; item = item->next)
-        n += item->idle_since < oldest_kept;
+        n = item->idle_since < oldest_kept ? n + 1 : 0;
     if (n > pool->existing - pool->limits.min)
         n = pool->existing > pool->limits.min ? pool->existing - pool->limits.min : 0;
     item = cut_oldest(pool, n);

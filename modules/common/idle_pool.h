@@ -26,7 +26,7 @@ typedef struct idle_pool_limits {
     int max;      /* so many exist at once, busy, idle or being made; >= 1 */
     int max_uses; /* an item is destroyed after so many uses; 0: no bound */
     apr_interval_time_t idle_timeout; /* idle_pool_expire destroys what idled longer; 0: never */
-    apr_interval_time_t wait_timeout; /* acquire waits so long at most; 0: does not wait */
+    apr_interval_time_t wait_timeout; /* acquire waits so long for a use to end; 0: does not */
 } idle_pool_limits;
 
 typedef struct idle_pool_calls {
@@ -61,8 +61,9 @@ apr_status_t idle_pool_make(idle_pool **pool, const idle_pool_limits *limits,
 
 /* Hands out an idle item; or makes one while fewer than `max` exist; or waits, first come first
  * served, until one is given back. The caller owns the item until idle_pool_release.
- * APR_TIMEUP: none came free within wait_timeout. APR_EGENERAL: `create` failed (its place is free
- * again and the next waiter may try). APR_EOF: the pool is closed. */
+ * Items that nobody has, but which are at work or are made or destroyed unasked, are waited for in
+ * any case. APR_TIMEUP: none came free within wait_timeout. APR_EGENERAL: `create` failed (its
+ * place is free again and the next waiter may try). APR_EOF: the pool is closed. */
 apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **item);
 
 /* Takes an item back. Unhealthy or used-up ones are destroyed, in this thread, without the lock.
@@ -70,8 +71,12 @@ apr_status_t idle_pool_acquire(idle_pool *pool, idle_item **item);
  * clock when needed. */
 void idle_pool_release(idle_pool *pool, idle_item *item, int healthy, apr_time_t now);
 
+/* As acquire for whoever must not wait, nor make one: an idle item, or NULL at once. */
+idle_item *idle_pool_try(idle_pool *pool);
+
 /* For work on an item that is no use of it, such as collecting garbage after the response: takes
- * the newest idle item, or gives NULL at once; and takes it back. Neither counts. */
+ * the newest idle item, or gives NULL at once; and takes it back. Neither counts,
+ * and an acquire that finds no other item waits for this one, even with a wait_timeout of 0. */
 idle_item *idle_pool_borrow(idle_pool *pool);
 void idle_pool_give_back(idle_pool *pool, idle_item *item);
 

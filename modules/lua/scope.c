@@ -140,7 +140,7 @@ static apr_status_t take(lp_lease *lease, idle_pool *pool)
     apr_status_t rv = APR_SUCCESS;
 
     if (is_inner(lease->r)) {
-        item = idle_pool_borrow(pool);
+        item = idle_pool_try(pool);
     } else {
         rv = idle_pool_acquire(pool, &item);
     }

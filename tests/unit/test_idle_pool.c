@@ -157,6 +157,23 @@ static void lends_the_newest_idle_item_without_counting_a_use(void **state)
     finish(&w);
 }
 
+static void hands_out_an_idle_item_or_none(void **state)
+{
+    world w;
+    idle_item *a;
+
+    start(state, &w, (idle_pool_limits){.max_idle = 1, .max = 1, .max_uses = 2});
+    assert_null(idle_pool_try(w.pool));
+    a = take(&w);
+    assert_null(idle_pool_try(w.pool));
+    idle_pool_release(w.pool, a, 1, 0);
+    assert_ptr_equal(idle_pool_try(w.pool), a);
+    assert_int_equal(counts_of(&w).reused, 1);
+    idle_pool_release(w.pool, a, 1, 0);
+    assert_int_equal(counts_of(&w).dropped, 1); /* the second use was its last */
+    finish(&w);
+}
+
 static void destroys_a_lent_item_when_it_was_closed_meanwhile(void **state)
 {
     world w;
@@ -194,6 +211,22 @@ static void expires_the_longest_idle_and_keeps_the_minimum(void **state)
     assert_ptr_equal(take(&w), c);
     assert_int_equal(counts_of(&w).dropped, 2);
     idle_pool_release(w.pool, c, 1, 0);
+    finish(&w);
+}
+
+static void expires_no_other_for_one_that_was_used_for_long(void **state)
+{
+    world w;
+    idle_item *a, *b;
+
+    start(state, &w, (idle_pool_limits){.max_idle = 2, .max = 2, .idle_timeout = 10 * SECOND});
+    a = take(&w);
+    b = take(&w);
+    idle_pool_release(w.pool, a, 1, w.now);
+    idle_pool_release(w.pool, b, 1, w.now - 60 * SECOND);
+    assert_int_equal(idle_pool_expire(w.pool), 0);
+    w.now += 11 * SECOND;
+    assert_int_equal(idle_pool_expire(w.pool), 2);
     finish(&w);
 }
 
@@ -299,8 +332,10 @@ int main(void)
         UNIT_TEST(warms_up_to_the_minimum),
         UNIT_TEST(says_when_warming_failed),
         UNIT_TEST(lends_the_newest_idle_item_without_counting_a_use),
+        UNIT_TEST(hands_out_an_idle_item_or_none),
         UNIT_TEST(destroys_a_lent_item_when_it_was_closed_meanwhile),
         UNIT_TEST(expires_the_longest_idle_and_keeps_the_minimum),
+        UNIT_TEST(expires_no_other_for_one_that_was_used_for_long),
         UNIT_TEST(expires_nothing_without_a_timeout),
         UNIT_TEST(gives_a_failed_creation_its_place_back),
         UNIT_TEST(gives_up_waiting_after_the_timeout),

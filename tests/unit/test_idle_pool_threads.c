@@ -202,6 +202,29 @@ static void never_shares_an_item_nor_exceeds_the_maximum(void **state)
     finish(&w);
 }
 
+static void waits_for_an_item_at_work_even_without_a_timeout(void **state)
+{
+    world w;
+    user u;
+    idle_item *item, *none = NULL;
+    int order = 0;
+
+    start(state, &w, (idle_pool_limits){.max_idle = 1, .max = 1});
+    idle_pool_release(w.pool, take(&w), 1, 0);
+    item = idle_pool_borrow(w.pool);
+    queue_up(&w, &u, 1, &order);
+    assert_int_equal(idle_pool_acquire(w.pool, &none), APR_TIMEUP); /* one item, one who waits */
+    idle_pool_give_back(w.pool, item);
+    pthread_join(u.thread, NULL);
+    assert_int_equal(u.rv, APR_SUCCESS);
+    assert_ptr_equal(u.item, item);
+
+    item = take(&w); /* a use is not waited for */
+    assert_int_equal(idle_pool_acquire(w.pool, &none), APR_TIMEUP);
+    idle_pool_release(w.pool, item, 1, 0);
+    finish(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +232,7 @@ int main(void)
         UNIT_TEST(lets_a_waiter_make_one_in_place_of_a_dropped_item),
         UNIT_TEST(wakes_the_next_waiter_when_a_creation_fails),
         UNIT_TEST(wakes_all_who_wait_when_it_closes),
+        UNIT_TEST(waits_for_an_item_at_work_even_without_a_timeout),
         UNIT_TEST(never_shares_an_item_nor_exceeds_the_maximum),
     };
     int failed;
