@@ -410,6 +410,9 @@ class TestLooksLikePlainLua:
         select(2, pcall(xpcall)):find("bad argument #2 to 'xpcall'", 1, true) == 1
         select(2, coroutine.resume(coroutine.create(function(a) return a end), 3)) == 3
         coroutine.wrap(function(a) local b = coroutine.yield(a + 1) return b end)(1) == 2
+        (function() local c = coroutine.wrap(function() local ok, x = pcall(coroutine.yield, 1) return x end) return c() + c(2) == 3 end)()
+        (function() local c = coroutine.wrap(function() return xpcall(function() return coroutine.yield(1) end, error) end) c() return select(2, c(7)) == 7 end)()
+        (function() local c = coroutine.wrap(function() return pcall(function() coroutine.yield() error("z", 0) end) end) c() return select(2, c()) == "z" end)()
         select(2, pcall(coroutine.wrap(function() error({}) end))) ~= nil
         select(2, pcall(coroutine.wrap(function() error("x", 0) end))):find("x$") ~= nil
         (function() local f = coroutine.wrap(function() end) f() return select(2, pcall(f)):find("cannot resume dead coroutine") end)() ~= nil
