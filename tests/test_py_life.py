@@ -13,7 +13,7 @@ from harness.httpd import Sizes, has_module, load_module, moduledir
 from test_py_handlers import location
 from test_py_interpreters import PATH
 
-NAMES = ("handler", "fork", "signals", "thread", "thread_logs", "at_exit", "at_exit_hangs", "busy", "later", "seen_later", "lends")
+NAMES = ("handler", "fork", "signals", "thread", "thread_logs", "at_exit", "at_exit_hangs", "busy", "later", "seen_later", "lends", "adds")
 CONF = PATH + "".join(location(f"/{name}", f"PythonHandler hazards::{name}") +
                       location(f"/main/{name}", f"PythonHandler hazards::{name}", "PythonGIL main") for name in NAMES)
 
@@ -64,6 +64,11 @@ class TestHazards:
         answer = fetch(server.port, "/lends?absent")
         assert answer.status == 404
         assert get(server, "/handler") == "2026-11-30"
+
+
+    def test_a_cleanup_adds_nothing_to_an_answer(self, server):
+        with server.expect_log("PP017: .*the response is complete", 2):
+            assert get(server, "/adds") == 410
 
 
 class TestAlone:

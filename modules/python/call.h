@@ -31,6 +31,7 @@ typedef struct pp_call {
     apr_off_t body_limit;    /* PythonBodyLimit in bytes, 0 = none */
 
     output out;           /* what the script writes */
+    int answered;         /* a status answers instead: nothing can be written any more */
     unsigned int n_files; /* how many files are open for it: see request_file.c */
 } pp_call;
 

@@ -91,7 +91,7 @@ extern PyGetSetDef pp_request_fields[]; /* request_fields.c */
 PyObject *pp_request_beside(pp_request *self, int which);
 
 /* Inside the guard: sends what is buffered on its way, with the GIL released; with `flush` as far
- * as the network. 0, or -1 with OSError. */
+ * as the network. 0, or -1 with OSError, or RuntimeError when nothing more can be written. */
 int pp_request_pass(pp_request *req, int flush);
 
 /* Inside the guard: adds to the response. 0, or -1 with an exception. The bytes are copied, or sent

@@ -8,7 +8,8 @@
 
 #include "modules/common/hot.h"
 
-/* -1, always: BrokenPipeError, which is the OSError that mod_python's IOError has become. */
+/* -1, always, as the next one: BrokenPipeError, which is the OSError that mod_python's IOError has
+ * become. */
 static int write_failed(apr_status_t rv)
 {
     char why[120];
@@ -18,11 +19,19 @@ static int write_failed(apr_status_t rv)
     return -1;
 }
 
+static int complete(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "the response is complete: nothing can be added to it");
+    return -1;
+}
+
 int pp_request_pass(pp_request *req, int flush)
 {
     output *out = &req->call->out;
     apr_status_t rv;
 
+    if (req->call->answered)
+        return complete();
     if (flush)
         output_flush(out);
     Py_BEGIN_ALLOW_THREADS
@@ -35,10 +44,9 @@ HOT_PATH int pp_request_writable(pp_request *req)
 {
     if (req->r->connection->aborted)
         return write_failed(APR_ECONNABORTED);
-    if (!req->r->next && !req->r->eos_sent)
+    if (!req->r->next && !req->r->eos_sent && !req->call->answered)
         return 0;
-    PyErr_SetString(PyExc_RuntimeError, "the response is complete: nothing can be added to it");
-    return -1;
+    return complete();
 }
 
 /* What fits is copied; more is lent to the filters, which take it before they come back. */

@@ -351,6 +351,7 @@ static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyO
         if (status == DECLINED)
             status = ask_next_handlers(call->r);
         Py_END_ALLOW_THREADS
+        call->answered = status != OK && status != DONE;
         pp_limits_begin(state, limit);
         pp_request_run_cleanups(req, report_cleanup);
     }

@@ -106,3 +106,10 @@ def lends(req):
     if not req.args:
         req.finfo = apache.stat(path, apache.APR_FINFO_MIN)
     return apache.DECLINED
+
+
+def adds(req):
+    """Writes more when it has answered."""
+    req.register_cleanup(lambda _: req.write("more", 1))
+    req.register_cleanup(lambda _: req.flush())
+    return apache.HTTP_GONE
