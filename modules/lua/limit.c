@@ -187,20 +187,63 @@ static void runs(lua_State *L)
     }
 }
 
-/* coroutine.resume raises an error, and so does not come back here, only for what is no coroutine.
- */
+/* What keeps `co` from being resumed with so many arguments; NULL: nothing. */
+static const char *fault_of(lua_State *co, int arguments)
+{
+    lua_Debug ar;
+
+    if (lua_status(co) == LUA_OK && lua_getstack(co, 0, &ar)) {
+        return "cannot resume non-suspended coroutine";
+    }
+    if (lua_status(co) != LUA_YIELD && (lua_status(co) != LUA_OK || lua_gettop(co) == 0)) {
+        return "cannot resume dead coroutine";
+    }
+    return lua_checkstack(co, arguments) ? NULL : "too many arguments to resume";
+}
+
+/* [-arguments, +0, -] Resumes `co`, in which there is no fault: then lua_resume() itself raises no
+ * error, for the messages that it may need are there (see lp_limit_install). With one the VM would
+ * take `co` for the one that runs. */
+static int resume(lua_State *L, lua_State *co, int arguments, int *results)
+{
+    int status;
+
+    lua_xmove(L, co, arguments);
+    runs(co);
+    status = lua_resume(co, L, arguments, results);
+    runs(L);
+    return status;
+}
+
 static int guarded_resume(lua_State *L)
 {
     lua_State *co = lua_tothread(L, 1);
-    int results;
+    int arguments = lua_gettop(L) - 1;
+    int results, status;
+    const char *fault;
 
     if (!co) {
-        return lp_guard_pass(L);
+        return lp_guard_pass(L); /* raises an error */
     }
-    runs(co);
-    results = lp_guard_pass(L);
-    runs(L);
-    return results;
+    fault = fault_of(co, arguments);
+    if (!fault) {
+        status = resume(L, co, arguments, &results);
+        if (status != LUA_OK && status != LUA_YIELD) {
+            lua_pushboolean(L, 0);
+            lua_xmove(co, L, 1);
+            return 2;
+        }
+        if (lua_checkstack(L, results + 1)) {
+            lua_pushboolean(L, 1);
+            lua_xmove(co, L, results);
+            return results + 1;
+        }
+        lua_pop(co, results);
+        fault = "too many results to resume";
+    }
+    lua_pushboolean(L, 0);
+    lua_pushstring(L, fault);
+    return 2;
 }
 
 /* coroutine.close runs the pending __close metamethods in the coroutine, be it suspended or ended
@@ -251,17 +294,12 @@ static int resume_wrapped(lua_State *L)
     lua_State *co = lua_tothread(L, lua_upvalueindex(1));
     int arguments = lua_gettop(L);
     int results, status;
+    const char *fault = fault_of(co, arguments);
 
-    if (lua_status(co) == LUA_OK && lua_gettop(co) == 0) {
-        return luaL_error(L, "cannot resume dead coroutine");
+    if (fault) {
+        return luaL_error(L, "%s", fault);
     }
-    if (!lua_checkstack(co, arguments)) {
-        return luaL_error(L, "too many arguments to resume");
-    }
-    lua_xmove(L, co, arguments);
-    runs(co);
-    status = lua_resume(co, L, arguments, &results);
-    runs(L);
+    status = resume(L, co, arguments, &results);
     if (status != LUA_OK && status != LUA_YIELD) {
         return raise_from(L, co);
     }
@@ -298,26 +336,14 @@ static int message_handler(lua_State *L)
     return 1;
 }
 
-static int guarded_pcall(lua_State *L)
-{
-    int results = lp_guard_pass(L);
-
-    runs(L);
-    return results;
-}
-
 static int guarded_xpcall(lua_State *L)
 {
-    int results;
-
     if (lua_isfunction(L, 2)) {
         lua_pushvalue(L, 2);
         lua_pushcclosure(L, message_handler, 1);
         lua_replace(L, 2);
     }
-    results = lp_guard_pass(L);
-    runs(L);
-    return results;
+    return lp_guard_pass(L);
 }
 
 void lp_limit_call(lua_State *L)
@@ -326,10 +352,9 @@ void lp_limit_call(lua_State *L)
     int results, status;
 
     lua_insert(L, -3); /* the coroutine stays, so that it is not collected */
-    lua_xmove(L, co, 2);
-    runs(co);
-    status = lua_resume(co, L, 1, &results);
-    runs(L);
+    lua_insert(L, -2);
+    lua_xmove(L, co, 1);
+    status = resume(L, co, 1, &results);
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(co, L, 1);
         lua_error(L);
@@ -337,12 +362,19 @@ void lp_limit_call(lua_State *L)
     lua_pop(L, 1);
 }
 
-static const lp_guard guards[] = {
-    {"coroutine", "resume", guarded_resume}, {"coroutine", "wrap", guarded_wrap},
-    {"coroutine", "close", guarded_close},   {"_G", "pcall", guarded_pcall},
-    {"_G", "xpcall", guarded_xpcall},        {NULL, NULL, NULL}};
+static const lp_guard guards[] = {{"coroutine", "resume", guarded_resume},
+                                  {"coroutine", "wrap", guarded_wrap},
+                                  {"coroutine", "close", guarded_close},
+                                  {"_G", "xpcall", guarded_xpcall},
+                                  {NULL, NULL, NULL}};
 
 void lp_limit_install(lua_State *L)
 {
+    static const char *const messages[] = {"C stack overflow", "error in error handling"};
+
     lp_guards_put(L, guards);
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        lua_pushstring(L, messages[i]);
+        luaL_ref(L, LUA_REGISTRYINDEX); /* short strings exist once */
+    }
 }
