@@ -17,10 +17,12 @@
 
 struct body_reader {
     request_rec *r;
-    apr_bucket_brigade *bb; /* delivered, not yet taken */
-    apr_off_t limit;        /* 0: none */
-    apr_off_t taken;        /* bytes handed out */
-    int ended;              /* the end has been delivered */
+    apr_bucket_brigade *bb;         /* delivered, not yet taken */
+    apr_off_t limit;                /* 0: none */
+    apr_off_t taken;                /* bytes handed out */
+    int ended;                      /* the end has been delivered */
+    int (*over)(const void *baton); /* NULL, or whether the time is up */
+    const void *baton;
     body_error error;
     char *block;
     apr_size_t used;     /* of the block */
@@ -70,6 +72,12 @@ body_reader *body_open(request_rec *r, apr_off_t limit)
     if (limit > 0 && announced_length(r) > limit)
         fail(b, BODY_TOO_LARGE);
     return b;
+}
+
+void body_set_deadline(body_reader *b, int (*over)(const void *baton), const void *baton)
+{
+    b->over = over;
+    b->baton = baton;
 }
 
 int body_expected(const request_rec *r)
@@ -131,6 +139,8 @@ static body_error fetch(body_reader *b, apr_size_t wanted)
     int ended_before = r->eos_sent;
     apr_status_t rv;
 
+    if (b->over && b->over(b->baton))
+        return fail(b, BODY_TIMEOUT);
     if (b->limit > 0 && (apr_off_t)wanted > b->limit - b->taken)
         wanted = b->limit - b->taken + 1; /* one more tells whether there is too much */
     rv = ap_get_brigade(r->input_filters, b->bb, AP_MODE_READBYTES, APR_BLOCK_READ, wanted);

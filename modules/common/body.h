@@ -25,6 +25,10 @@ typedef struct body_reader body_reader;
  * and never sends a body whose announced length is beyond the limit). */
 body_reader *body_open(request_rec *r, apr_off_t limit);
 
+/* Asks `over(baton)` before it waits for more; true is BODY_TIMEOUT. For a time limit of the
+ * caller's, which a client that sends a little now and then would never meet otherwise. */
+void body_set_deadline(body_reader *b, int (*over)(const void *baton), const void *baton);
+
 /* Reads up to *length bytes into `buffer`, blocking until there are that many or the body ends;
  * *length 0 is its end. After an error every call gives that error again, with what came before the
  * error lost to the caller. */
