@@ -4,8 +4,9 @@
  *
  * A guard does one of three things: it settles a facade that the original would look into, marks
  * what the repair has to undo, or refuses. Then it calls the original in its own frame, so that
- * arguments, results, messages and yields are the original's. (An original with upvalues of its own
- * needs a frame of its own: math.randomseed.) */
+ * arguments, results, messages and yields are the original's, and no message handler or finalizer
+ * finds the original on the stack. (One with upvalues of its own needs a frame: math.randomseed.)
+ */
 #include "modules/lua/guards.h"
 #include "modules/lua/finalizer.h"
 #include "modules/lua/isolate.h"
@@ -33,6 +34,36 @@ static int guarded_pairs(lua_State *L)
     return 3;
 }
 
+/* [-1, +1, m] In place of a userdata's metatable on top a copy of it and of its __index, the same
+ * one each time: Lua calls __gc without hooks, so that nothing could stop a script's. */
+static void copy_metatable(lua_State *L)
+{
+    int original = lua_gettop(L);
+
+    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(COPIES));
+    lua_pushvalue(L, original);
+    if (lua_rawget(L, -2) == LUA_TNIL) {
+        lua_newtable(L); /* original, copies, nil, copy */
+        lp_copy_pairs(L, original, original + 3);
+        lua_pushliteral(L, "__index");
+        if (lua_rawget(L, original) == LUA_TTABLE) {
+            if (lua_rawequal(L, -1, original)) {
+                lua_pushvalue(L, original + 3);
+            } else {
+                lua_newtable(L);
+                lp_copy_pairs(L, original + 4, original + 5);
+            }
+            lua_setfield(L, original + 3, "__index");
+        }
+        lua_settop(L, original + 3);
+        lua_pushvalue(L, original);
+        lua_pushvalue(L, original + 3);
+        lua_rawset(L, original + 1);
+    }
+    lua_replace(L, original);
+    lua_settop(L, original);
+}
+
 /* A facade that nobody gave a metatable has none to see. Metatables that all uses share are handed
  * out, but not for nothing. */
 static int guarded_getmetatable(lua_State *L)
@@ -52,6 +83,9 @@ static int guarded_getmetatable(lua_State *L)
         vm->marks |= LP_MARK_STRINGS;
     } else if (type != LUA_TTABLE) {
         vm->marks |= LP_MARK_DROP;
+    }
+    if (type == LUA_TUSERDATA) {
+        copy_metatable(L);
     }
     return 1;
 }
@@ -157,10 +191,10 @@ static int guarded_setlocale(lua_State *L)
         return lp_guard_pass(L);
     }
     lua_settop(L, 2);
-    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 1); /* keeps `wanted` */
     lua_pushnil(L);
-    lua_pushvalue(L, 2);
-    lua_call(L, 2, 1);
+    lua_replace(L, 1);
+    lp_guard_pass(L);
     if (!lua_isstring(L, -1) || strcmp(lua_tostring(L, -1), wanted) != 0) {
         lua_pushnil(L);
     }
@@ -171,23 +205,69 @@ static int guarded_setlocale(lua_State *L)
  * stopped, and lengths need not be true: #t may be anything, and moving nil takes no memory. */
 #define MOST_ELEMENTS (1 << 26)
 
-/* table.insert and table.remove move what lies behind the position, if one is given. */
-static int moves_rest(lua_State *L, int position)
+/* __index and __newindex of what stands for a value, which is the upvalue. */
+static int get_behind(lua_State *L)
 {
-    if (lua_istable(L, 1) && !lua_isnoneornil(L, position) && luaL_len(L, 1) > MOST_ELEMENTS) {
+    lua_settop(L, 2);
+    lua_gettable(L, lua_upvalueindex(1));
+    return 1;
+}
+
+static int set_behind(lua_State *L)
+{
+    lua_settop(L, 3);
+    lua_settable(L, lua_upvalueindex(1));
+    return 0;
+}
+
+/* __len of it: the second upvalue. */
+static int length_behind(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(2));
+    return 1;
+}
+
+static const luaL_Reg behind[] = {
+    {"__index", get_behind}, {"__newindex", set_behind}, {"__len", length_behind}, {NULL, NULL}};
+
+/* [-0, +0, e] The length of the first argument, which is what it is from then on: an own __len
+ * could say another when the original asks. */
+static lua_Integer fixed_length(lua_State *L)
+{
+    lua_Integer length;
+
+    if (luaL_getmetafield(L, 1, "__len") == LUA_TNIL) {
+        return lua_istable(L, 1) ? (lua_Integer)lua_rawlen(L, 1) : 0;
+    }
+    lua_pop(L, 1);
+    length = luaL_len(L, 1);
+    lua_newtable(L);
+    luaL_newlibtable(L, behind);
+    lua_pushvalue(L, 1);
+    lua_pushinteger(L, length);
+    luaL_setfuncs(L, behind, 2);
+    lua_setmetatable(L, -2);
+    lua_replace(L, 1);
+    return length;
+}
+
+static int moves_rest(lua_State *L)
+{
+    if (fixed_length(L) > MOST_ELEMENTS) {
         return luaL_error(L, "too many elements to move");
     }
     return lp_guard_pass(L);
 }
 
+/* table.insert and table.remove move what lies behind the position, if one is given. */
 static int guarded_insert(lua_State *L)
 {
-    return moves_rest(L, 3);
+    return lua_gettop(L) > 2 ? moves_rest(L) : lp_guard_pass(L);
 }
 
 static int guarded_remove(lua_State *L)
 {
-    return moves_rest(L, 2);
+    return lua_isnoneornil(L, 2) ? lp_guard_pass(L) : moves_rest(L);
 }
 
 static int guarded_move(lua_State *L)
@@ -203,20 +283,17 @@ static int guarded_move(lua_State *L)
 
 static int guarded_sort(lua_State *L)
 {
-    luaL_argcheck(L, !lua_istable(L, 1) || luaL_len(L, 1) <= MOST_ELEMENTS, 1, "array too big");
+    luaL_argcheck(L, fixed_length(L) <= MOST_ELEMENTS, 1, "array too big");
     return lp_guard_pass(L);
 }
 
 static int guarded_concat(lua_State *L)
 {
     lua_Integer first = luaL_optinteger(L, 3, 1);
-    lua_Integer last;
+    lua_Integer last = lua_isnoneornil(L, 4) ? fixed_length(L) : luaL_checkinteger(L, 4);
 
-    if (lua_istable(L, 1)) {
-        last = lua_isnoneornil(L, 4) ? luaL_len(L, 1) : luaL_checkinteger(L, 4);
-        if (last >= first && (lua_Unsigned)last - (lua_Unsigned)first > MOST_ELEMENTS) {
-            return luaL_error(L, "too many elements to join");
-        }
+    if (last >= first && (lua_Unsigned)last - (lua_Unsigned)first > MOST_ELEMENTS) {
+        return luaL_error(L, "too many elements to join");
     }
     return lp_guard_pass(L);
 }
@@ -236,13 +313,20 @@ static int guarded_rep(lua_State *L)
     return lp_guard_pass(L);
 }
 
-/* The original has an upvalue of its own, so it needs its own frame. */
+/* The original has an upvalue of its own, so it needs its own frame, where no message handler must
+ * find it. */
 static int guarded_randomseed(lua_State *L)
 {
     lp_vm_of(L)->marks |= LP_MARK_RANDOM;
+    if (!lua_isnone(L, 1)) {
+        luaL_checknumber(L, 1);
+        luaL_optinteger(L, 2, 0);
+    }
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    if (lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0) != LUA_OK) {
+        return lua_error(L);
+    }
     return lua_gettop(L);
 }
 
@@ -282,7 +366,23 @@ static int reaches_deep(lua_State *L)
     return lp_guard_pass(L);
 }
 
-/* Nor are they to be had: the originals behind the guards are among them. */
+/* debug.getlocal and setlocal. What lies on the stack of a running C function is not there for
+ * them: that relies on its types, and on being the only one to free it. */
+static int guarded_local(lua_State *L)
+{
+    lua_State *of = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+    int is_level;
+    int level = (int)lua_tointegerx(L, lua_isthread(L, 1) ? 2 : 1, &is_level); /* cut as by Lua */
+    lua_Debug ar;
+
+    if (is_level && lua_getstack(of, level, &ar) && lua_getinfo(of, "S", &ar) && *ar.what == 'C') {
+        lua_pushnil(L);
+        return 1;
+    }
+    return reaches_deep(L);
+}
+
+/* Those of C functions are not to be had: the originals behind the guards are among them. */
 static int guarded_getupvalue(lua_State *L)
 {
     lp_vm_of(L)->marks |= LP_MARK_DROP;
@@ -291,6 +391,16 @@ static int guarded_getupvalue(lua_State *L)
         return 0;
     }
     return lp_guard_pass(L);
+}
+
+static int guarded_debug_getmetatable(lua_State *L)
+{
+    int results = reaches_deep(L);
+
+    if (results == 1 && lua_type(L, 1) == LUA_TUSERDATA && lua_istable(L, -1)) {
+        copy_metatable(L);
+    }
+    return results;
 }
 
 /* The upvalues of C functions are this module's and the libraries' own, of types they rely on. */
@@ -363,11 +473,11 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"io", "input", opens_file},
                                   {"io", "output", opens_file},
                                   {"debug", "debug", reaches_deep},
-                                  {"debug", "getlocal", reaches_deep},
-                                  {"debug", "getmetatable", reaches_deep},
+                                  {"debug", "getlocal", guarded_local},
+                                  {"debug", "getmetatable", guarded_debug_getmetatable},
                                   {"debug", "getupvalue", guarded_getupvalue},
                                   {"debug", "getuservalue", reaches_deep},
-                                  {"debug", "setlocal", reaches_deep},
+                                  {"debug", "setlocal", guarded_local},
                                   {"debug", "setmetatable", guarded_debug_setmetatable},
                                   {"debug", "setupvalue", guarded_setupvalue},
                                   {"debug", "setuservalue", refused_setuservalue},
@@ -410,6 +520,8 @@ void lp_guards_install(lua_State *L)
     lua_setfield(L, -2, "__mode");
     lua_setmetatable(L, -2);
     lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(FILES));
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(COPIES));
 
     lp_guards_put(L, guards);
 

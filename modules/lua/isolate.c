@@ -58,8 +58,7 @@ int lp_facade_is(lua_State *L, int index)
     return 1;
 }
 
-/* [-0, +0, m] Copies the pairs of the table at `from` to the one at `to`, both absolute. */
-static void copy_pairs(lua_State *L, int from, int to)
+void lp_copy_pairs(lua_State *L, int from, int to)
 {
     lua_pushnil(L);
     while (lua_next(L, from)) {
@@ -83,7 +82,7 @@ void lp_facade_settle(lua_State *L, int index)
         mark_facade(L, lua_tointeger(L, -1));
     }
     lua_rawgetp(L, -2, &locked_key); /* metatable, number, locked */
-    copy_pairs(L, lua_gettop(L), index);
+    lp_copy_pairs(L, lua_gettop(L), index);
     lua_pushnil(L);
     lua_setmetatable(L, index);
     lua_pop(L, 3);
@@ -306,7 +305,7 @@ static void make_names(lua_State *L)
 
     lua_newtable(L);
     lp_facade_push_locked(L, LP_FACADE_LOADED);
-    copy_pairs(L, top + 2, top + 1);
+    lp_copy_pairs(L, top + 2, top + 1);
     lua_settop(L, top + 1);
     lua_createtable(L, 0, 2);
     lua_setmetatable(L, -2);
@@ -341,7 +340,7 @@ void lp_isolate_install(lua_State *L)
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
     lua_newtable(L);
-    copy_pairs(L, lua_gettop(L) - 1, lua_gettop(L));
+    lp_copy_pairs(L, lua_gettop(L) - 1, lua_gettop(L));
     lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(STRINGS));
     lua_pop(L, 2);
 }
@@ -363,7 +362,7 @@ static void repair_strings(lua_State *L)
         lua_rawset(L, top + 2);
     }
     lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(STRINGS));
-    copy_pairs(L, top + 3, top + 2);
+    lp_copy_pairs(L, top + 3, top + 2);
     lp_facade_push(L, LP_FACADE_STRING);
     lua_setfield(L, top + 2, "__index");
     lua_settop(L, top);

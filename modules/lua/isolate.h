@@ -37,6 +37,9 @@ void lp_facade_settle(lua_State *L, int index);
 /* [-0, +0, -] Whether the value at `index` is a facade that is not settled. */
 int lp_facade_is(lua_State *L, int index);
 
+/* [-0, +0, m] Copies the pairs of the table at `from` to the one at `to`, both absolute. */
+void lp_copy_pairs(lua_State *L, int from, int to);
+
 /* [-0, +0, -] Undoes what a use left behind, in protected mode. False: the VM must go. */
 int lp_isolate_repair(lp_vm *vm);
 

@@ -127,6 +127,7 @@ typedef enum {
     LP_KEY_STDOUT,
     LP_KEY_RESEED,
     LP_KEY_FINALIZED, /* table -> the userdata that is finalized in its place */
+    LP_KEY_COPIES,    /* metatable of a userdata -> what scripts get in its place */
     LP_KEY_COUNT
 } lp_key;
 extern const char lp_keys[LP_KEY_COUNT];
