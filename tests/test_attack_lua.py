@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts that mean harm: ways around LuaTimeLimit, LuaMemoryLimit and LuaScope once that were open once."""
+import select
+import time
+
 import pytest
 
 from harness import process
-from harness.client import fetch
-from harness.httpd import MEMORY_FACTOR, Sizes
+from harness.client import Connection, fetch, request_bytes
+from harness.httpd import MEMORY_FACTOR, PATIENCE, Sizes, load_module
 
 FOREVER = "function() while true do end end"
 
@@ -15,6 +18,30 @@ ENDLESS = {
     "finalizer_by_debug": f"debug.setmetatable({{}}, {{__gc = {FOREVER}}}) while true do collectgarbage() end",
     "close_after_an_error": f"local c = coroutine.create(function() local x <close> = setmetatable({{}}, {{__close = {FOREVER}}}) "
                             "error('x') end) coroutine.resume(c) coroutine.close(c)",
+    "close_of_a_coroutine_the_limit_ended": f"coroutine.wrap(function() local x <close> = setmetatable({{}}, {{__close = {FOREVER}}}) "
+                                            "while true do end end)()",
+    "close_by_a_close": f"debug.setmetatable(coroutine.running(), {{__close = coroutine.close}}) local co = coroutine.create(function() "
+                        f"local x <close> = setmetatable({{}}, {{__close = {FOREVER}}}) while true do end end) "
+                        "do local y <close> = co coroutine.resume(co) end",
+    "finalizer_of_files": f"getmetatable(io.stdout).__gc = {FOREVER} io.tmpfile() collectgarbage() while true do end",
+    "finalizer_of_tables_of_r": f"debug.getmetatable(r.notes).__gc = {FOREVER} local _ = r.headers_out collectgarbage() while true do end",
+    "resume_without_memory": """
+        local dead = coroutine.create(print)
+        coroutine.resume(dead)
+        local t, u = {}, {}
+        for i = 1, 4000 do t[i], u[i] = false, false end
+        local resume, rep, pcall, char = coroutine.resume, string.rep, pcall, string.char
+        local i, j, size, p = 0, 0, 200000, false
+        local function big() t[i + 1] = rep('y', size) i = i + 1 end
+        local function small() p = {p} end
+        local function tiny() u[j + 1] = char(1 + j // 250, 1 + j % 250) j = j + 1 end
+        while size > 60 do if not pcall(big) then size = size // 2 end end
+        while pcall(small) do end
+        while pcall(tiny) do end
+        pcall(resume, dead)
+        t, u, p = nil, nil, nil
+        collectgarbage()
+        while true do end""",
     "named_pipe": "os.remove(r.filename .. '.pipe') os.execute('mkfifo ' .. r.filename .. '.pipe') io.open(r.filename .. '.pipe')",
 }
 
@@ -26,6 +53,12 @@ IN_C = {
     "insert_border": ("local t = {} for k = 0, 61 do t[1 << k] = 1 end assert(#t < 1 << 26 or not pcall(table.insert, t, 1, 1)) "
                       "error('too many elements to move')", "too many elements to move"),
     "remove": ("table.remove(setmetatable({}, {__len = function() return 1 << 62 end}), 1)", "too many elements to move"),
+    "insert_nothing": ("table.insert(setmetatable({}, {__len = function() return 1 << 61 end}), 1, nil)", "too many elements to move"),
+    "insert_in_a_number": ("debug.setmetatable(1, {__len = function() return 1 << 61 end, __index = type, __newindex = type}) "
+                           "table.insert(1, 1, 1)", "too many elements to move"),
+    "concat": ("table.concat(setmetatable({}, {__index = table.concat}), '', 1, 1 << 62)", "too many elements to join"),
+    "concat_length": ("table.concat(setmetatable({}, {__len = function() return 1 << 62 end, __index = table.concat}))",
+                      "too many elements to join"),
     "sort": ("table.sort(setmetatable({}, {__len = function() return 1 << 30 end, __index = type, __newindex = type}))", "array too big"),
 }
 
@@ -57,6 +90,16 @@ TRUTHS = {
               "table.sort(t, function(a, b) return a > b end) return table.concat(t)", "3210"),
 }
 
+# A length that grows when it is asked for again: the second answer counts for nothing.
+GROWING = "setmetatable({}, {__len = function() n = (n or 0) + 1 return n > 1 and 1 << 30 or 3 end, __index = %s, __newindex = type})"
+TRUTHS.update({
+    "length_asked_once_insert": (f"table.insert({GROWING % 'type'}, 1, 1) return n", "1"),
+    "length_asked_once_remove": (f"return table.remove({GROWING % 'type'}, 1) .. n", "table1"),
+    "length_asked_once_sort": (f"table.sort({GROWING % '{1, 2, 3}'}) return n", "1"),
+    "length_of_ones_own": ("local t = setmetatable({1, 2, 3}, {__len = rawlen}) table.insert(t, 1, 0) local gone = table.remove(t, 2) "
+                           "table.sort(t, function(a, b) return a > b end) return gone .. table.concat(t) .. rawlen(t)", "13203"),
+})
+
 HOGS = {
     "notes": "r.notes.k = s",
     "headers": "r.headers_out.k = s",
@@ -65,6 +108,7 @@ HOGS = {
     "uri": "r.uri = s",
     "content_type": "r.content_type = s",
     "statuses": "r.status = 599",
+    "realm": "local _ = r.auth_name",
     "password": "local _ = r.basic_auth_pw",
     "arguments": "r:parseargs()",
     "body": "r:parsebody()",
@@ -144,8 +188,42 @@ class TestLongerScope(Limits):
             assert fetch(server.port, "/kept.lua").text == "fine"
 
 
+class TestSlowClients(Limits):
+    """Signals of the watchdog begin httpd's own time-out anew: a client held its thread for as long as it liked."""
+    CONF = "Timeout 2\nSendBufferSize 8192\n<Files bad.lua>\nLuaTimeLimit 300ms\n</Files>\n"
+    HEAD = b"POST /bad.lua HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+
+    BODIES = {"whole": "r:requestbody()", "form": "r:parsebody(0)", "file": "r:requestbody(r.filename .. '.body')"}
+
+    @pytest.mark.parametrize("way", BODIES)
+    def test_a_body_that_stalls(self, server, way):
+        server.docroot.chmod(0o777)
+        write(server, "bad.lua", self.BODIES[way])
+        with server.expect_log("LP006"), Connection(server.port) as client:
+            client.send(self.HEAD)
+            assert client.response().status == 503
+
+    @pytest.mark.parametrize("way", BODIES)
+    def test_a_body_that_drips(self, server, way):
+        server.docroot.chmod(0o777)
+        write(server, "bad.lua", self.BODIES[way])
+        with server.expect_log("LP006"), Connection(server.port) as client:
+            client.send(self.HEAD)
+            deadline = time.monotonic() + 20 * PATIENCE
+            while not select.select([client.socket], [], [], 0.1)[0]:
+                assert time.monotonic() < deadline
+                client.send(b"x")
+            assert client.response().status == 503
+
+    def test_a_response_that_nobody_takes(self, server):
+        write(server, "bad.lua", "while true do r:write(('x'):rep(100000)) end")
+        with server.expect_log("LP006", seconds=20), Connection(server.port) as client:
+            client.send(request_bytes("GET", "/bad.lua"))
+            client.response_head()
+
+
 class TestMemory(Limits):
-    CONF = "LuaMemoryLimit 4M\n"
+    CONF = load_module("authn_core") + 'LuaMemoryLimit 4M\n<Location "/">\nAuthType None\nAuthName realm\n</Location>\n'
 
     @pytest.mark.parametrize("way", HOGS)
     def test_what_httpd_keeps_for_a_script_counts(self, server, way):

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,8 @@ end
 local function fingerprint()
     walk("_G", _G)
     walk("string<meta>", getmetatable(""))
-    out[#out + 1] = "collector " .. tostring(collectgarbage("isrunning"))
+    out[#out + 1] = "collector " .. tostring(collectgarbage("isrunning")) 
+    out[#out + 1] = "collector's parameters " .. collectgarbage("setpause", 200) .. " " .. collectgarbage("setstepmul", 100)
     out[#out + 1] = "locale " .. tostring(os.setlocale())
     out[#out + 1] = "output " .. tostring(io.output() == io.stdout) .. tostring(io.input() == io.stdin)
     out[#out + 1] = "hook " .. tostring(debug.gethook())
@@ -80,9 +82,12 @@ HARMLESS = {
     "default_files": "local f = io.tmpfile(); io.output(f); io.input(f)",
     "open_file": "kept = io.tmpfile(); kept:write('x')",
     "collector": "collectgarbage('stop'); collectgarbage('incremental', 100, 200)",
+    "collector_parameters": "collectgarbage('setstepmul', 777); collectgarbage('generational', 33, 44); collectgarbage('incremental', 1, 2, 3)",
     "random": "math.randomseed(42)",
     "suspended_coroutine": "co = coroutine.wrap(function() coroutine.yield() end); co(); kept = co",
     "locale": "os.setlocale('C.UTF-8')",
+    "locale_by_a_message_handler": "xpcall(os.setlocale, function() local found = debug.getinfo(3, 'f').func "
+                                   "assert(found ~= handle) pcall(found, 'C.UTF-8', 'all') end, 'C', 'xx')",
     "warn": "warn('@on'); warn('@off')",
     "writer_of_a_library": "local f xpcall(function() math[nil] = 1 end, function() f = debug.getinfo(3, 'f').func end) "
                            "pcall(f, _G, 'x', 1) pcall(f, _G, 'print', 1) pcall(f, string, 'x', 1) assert(pcall(f, math, 'x', 1))",
@@ -95,6 +100,8 @@ COSTLY = {
     "basic_metatable": "debug.setmetatable(1, {__call = print}); debug.setmetatable(nil, {__index = _G})",
     "function_metatable": "debug.setmetatable(print, {__index = string})",
     "file_metatable": "getmetatable(io.stdout).__index.extra = 1",
+    "userdata_metatables": "for _, u in ipairs {io.stdout, r.notes} do for k in pairs(debug.getmetatable(u)) do "
+                           "debug.getmetatable(u)[k] = nil end end",
     "hidden_metatable": "debug.getmetatable(_G)",
     "upvalue": "debug.getupvalue(package.searchers[3], 1); debug.getupvalue(require, 1)",
     "locals_of_callers": "for i = 1, 20 do pcall(debug.getlocal, 2, i) end",
@@ -233,6 +240,13 @@ class TestOneVm:
         follow = "r:puts(math.random(1 << 40))"
         assert len({self.run(server, seeded) and self.run(server, follow, "next.lua").text for _ in range(4)}) == 4
 
+    @pytest.mark.parametrize("call", ["os.setlocale, 'C', 'xx'", "os.setlocale, {}", "math.randomseed, 'x'", "math.randomseed, 1.5",
+                                      "math.randomseed, 1, {}", "table.concat, {{}}", "setmetatable, {}, 1", "load, {}"])
+    def test_message_handlers_do_not_find_the_originals(self, server, call):
+        """On the stack are the handler, what stands for it, and then the function that scripts know."""
+        body = f"xpcall({call.partition(',')[0]}, function() found = debug.getinfo(3, 'f').func end{call[call.index(','):]}) "
+        assert self.run(server, body + f"r:puts(tostring(found == nil or found == {call.partition(',')[0]}))").text == "true"
+
     def test_forgotten_files_are_flushed_and_closed(self, server):
         target = server.docroot / "out.txt"
         target.write_text("")
@@ -327,6 +341,22 @@ class TestOneVm:
                 assert self.run(server, deed).status == 200
                 self.look(server)
         self.look(server, walk=True)
+
+
+class TestChildren:
+    """Children come from one process at nearly one time."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(processes=4, threads=2, prefork=4)
+
+    def test_random_numbers_are_not_those_of_another_child(self, server):
+        (server.docroot / "random.lua").write_text(
+            "function handle(r) r.usleep(20000) r:puts(io.open('/proc/self/stat'):read('n'), ' ', math.random(0)) end\n")
+        with ThreadPoolExecutor(8) as pool:
+            seen = list(pool.map(lambda _: fetch(server.port, "/random.lua").text.split(), range(80)))
+        numbers = [number for _, number in seen]
+        assert len({pid for pid, _ in seen}) > 1
+        assert len(set(numbers)) == len(numbers)
 
 
 class TestForeignCode:

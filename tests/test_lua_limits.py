@@ -3,11 +3,12 @@
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from harness.client import Truncated, fetch
-from harness.httpd import Sizes
+from harness.httpd import MEMORY_FACTOR, Sizes
 
 
 def write(server, name, body):
@@ -86,6 +87,14 @@ class TestTime:
                 assert fetch(server.port, "/good.lua").text == "fine"
             stuck.join()
 
+    def test_finalizers_of_userdata_are_not_scripts(self, server):
+        """Those at the end of the VM's life are not reached by the limit."""
+        write(server, "end.lua", "for _, u in ipairs {io.stdout, r.notes} do debug.getmetatable(u).__gc = function() while true do end end end " + OK)
+        write(server, "good.lua", OK)
+        for _ in range(8):
+            assert fetch(server.port, "/end.lua").text == "fine"
+            assert fetch(server.port, "/good.lua").text == "fine"
+
     def test_a_response_under_way_is_cut(self, server):
         write(server, "bad.lua", "r.headers_out['X-Started'] = '1' r:puts(('x'):rep(100000)) r:flush() while true do end")
         with server.expect_log("LP006"), pytest.raises(Truncated):
@@ -110,7 +119,7 @@ class TestMemory:
     MODULES = ("luapool",)
     SCRIPTS = None
     SIZES = Sizes(threads=4, prefork=1)
-    CONF = "LuaMemoryLimit 4M\n"
+    CONF = "LuaMemoryLimit 4M\n<Files asks.lua>\nLuaCodeCache never\nLuaMemoryLimit 64M\n</Files>\n"
 
     @pytest.mark.parametrize("way", HOGS)
     def test_a_hog_gets_not_enough_memory(self, server, way):
@@ -119,6 +128,25 @@ class TestMemory:
             assert fetch(server.port, "/bad.lua").status == 500
         write(server, "good.lua", OK)
         assert fetch(server.port, "/good.lua").text == "fine"
+
+    def test_a_finalizer_at_the_end_has_the_limit_too(self, server):
+        write(server, "end.lua", "kept = setmetatable({}, {__gc = function() local t = {} for i = 1, 200 do t[i] = ('x'):rep(1 << 20) .. i end "
+                                 "end}) " + OK)
+        write(server, "good.lua", OK)
+        for _ in range(4):
+            assert fetch(server.port, "/end.lua").text == "fine"
+            assert fetch(server.port, "/good.lua").text == "fine"
+        peaks = [int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0]) << 10 for pid in server.children()]
+        assert max(peaks) < MEMORY_FACTOR * (100 << 20)
+
+    def test_a_module_that_does_not_compile_is_not_kept(self, server):
+        (server.docroot / "broken.lua").write_text("-- " + "x" * (1 << 20) + "\nlocal = 1\n")
+        write(server, "asks.lua", "for _ = 1, 50 do assert(not pcall(require, 'broken')) end " + OK)
+        sizes = []
+        for _ in range(4):
+            assert fetch(server.port, "/asks.lua").text == "fine"
+            sizes.append(server.rss())
+        assert sizes[-1] < sizes[0] + MEMORY_FACTOR * (64 << 20)  # each time 50 MB were
 
     def test_the_script_may_catch_it(self, server):
         write(server, "catch.lua", "local ok, e = pcall(string.rep, 'x', 1 << 30) r:puts(tostring(ok), ' ', e)")
@@ -268,6 +296,22 @@ class TestProcess:
     @pytest.mark.parametrize("body", [
         "debug.sethook(print, 'l')", "debug.getregistry()", "debug.setupvalue(next, 1, 1)", "debug.setuservalue(r, 1)",
         "debug.setmetatable(r, {})", "debug.getinfo(2, 'f').func()",
+        # upvalues of C functions: the originals behind the guards among them, and addresses
+        "local f = select(2, debug.getupvalue(os.exit, 1)) if f then f(7) end error('not available')",
+        "local f = select(2, debug.getupvalue(debug.getregistry, 1)) if f then f().x = 1 else error('not available') end",
+        "local f = select(2, debug.getupvalue(debug.sethook, 1)) if f then f(print, 'l') else error('not available') end",
+        "local f = select(2, debug.getupvalue(load, 1)) if f then f(string.dump(handle))() else error('not available') end",
+        "local fields = select(2, debug.getupvalue(debug.getmetatable(r).__newindex, 1)) "
+        "if fields then fields.evil = debug.upvalueid(io.lines('/dev/null', 0, 1, 0x4141414141), 4) r.evil = 1 end error('not available')",
+        # what lies on the stack of a C function that runs, such as the buffer that it would free again
+        "local n = 0 local s = ('x'):rep(2000):gsub('.', function() for i = 1, 9 do local _, v = debug.getlocal(2, i) "
+        "if type(v) == 'userdata' then getmetatable(v).__gc(v) n = n + 1 end end end) error(n == 0 and 'not available')",
+        "table.sort({3, 2, 1}, function(a, b) for i = 1, 9 do if debug.setlocal(2, i, 7) then error('set') end end return a < b end) "
+        "local co = coroutine.create(string.gsub) coroutine.resume(co, 'x', 'x', coroutine.yield) "
+        "error(debug.getlocal((1 << 32) + 2, 1) == nil and debug.getlocal(co, 0, 1) == nil and 'not available')",
+        # another kind of userdata, by a metatable that is the real one
+        "local address = debug.upvalueid(handle, 1) debug.setmetatable(address, getmetatable(io.stdout)) "
+        "print(io.type(address)) error('not available')",
         # functions of the module that a message handler finds on the stack
         "local f xpcall(function() _G[nil] = 1 end, function() f = debug.getinfo(2, 'f').func end) f(1, 2) error('not available')",
         "local f xpcall(function() _G[nil] = 1 end, function() f = debug.getinfo(2, 'f').func end) f() error('not available')"])
