@@ -217,7 +217,7 @@ class TestSlowClients(Limits):
 
     def test_a_response_that_nobody_takes(self, server):
         write(server, "bad.lua", "while true do r:write(('x'):rep(100000)) end")
-        with server.expect_log("LP006", seconds=20), Connection(server.port) as client:
+        with Connection(server.port) as client, server.expect_log("LP006", seconds=20):
             client.send(request_bytes("GET", "/bad.lua"))
             client.response_head()
 
