@@ -37,6 +37,7 @@ def mixed_exchanges():
 
 class TestLoad:
     SIZES = Sizes(processes=1, threads=8, prefork=4)
+    CONF = "PythonInterpreters 2\n"  # with own GILs there would be more in the course of the load, which is no leak
     ALLOW = (r"(LP001|PP010): .*runtime\.(lua|py)", r"(LP002|PP010): .*syntax\.(lua|py)")
 
     def test_20000_mixed_requests(self, server):
