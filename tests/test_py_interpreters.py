@@ -242,6 +242,7 @@ class TestExclusiveInMain:
         location("/guest", "PythonHandler who::alone", "PythonGIL main", "PythonInterpreter guest")
 
     def test_others_take_turns_with_it(self, server):
+        get(server, "/alone")  # from then on
         answers = []
         threads = [threading.Thread(target=lambda path=path: answers.append(get(server, path)))
                    for path in ["/alone", "/guest"] * 4]

@@ -149,6 +149,31 @@ class TestPathOfEachFolder:
                 assert get(server, "/still.txt") == "still"
 
 
+class TestAutoReloadHereAndNotThere:
+    """One PythonHandler line for both, so what it stands for is kept in one place."""
+    MODULES = ("pypool",)
+    SCRIPTS = None
+    SIZES = Sizes(processes=1, prefork=1)
+    CONF = """
+        PythonHandler both
+        PythonPath "['{docroot}/lib'] + sys.path"
+        PythonInterpreters 1
+        <Location /off>
+            SetHandler mod_python
+            PythonAutoReload Off
+        </Location>
+        <Location /on>
+            SetHandler mod_python
+        </Location>
+    """
+
+    def test_an_edit_is_seen_where_it_is_on(self, server):
+        write(server, "lib/both.py", SAY.format("'first'"))
+        assert get(server, "/off") == get(server, "/on") == "first"
+        write(server, "lib/both.py", SAY.format("'second'"))
+        until("second", lambda: get(server, "/on"))
+
+
 class TestReplacedMeanwhile:
     """Looking whether files have changed lets other threads run, and one of them may find the handler broken."""
     MODULES = ("pypool",)

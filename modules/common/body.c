@@ -17,12 +17,11 @@
 
 struct body_reader {
     request_rec *r;
-    apr_bucket_brigade *bb;         /* delivered, not yet taken */
-    apr_off_t limit;                /* 0: none */
-    apr_off_t taken;                /* bytes handed out */
-    int ended;                      /* the end has been delivered */
-    int (*over)(const void *baton); /* NULL, or whether the time is up */
-    const void *baton;
+    apr_bucket_brigade *bb; /* delivered, not yet taken */
+    apr_off_t limit;        /* 0: none */
+    apr_off_t taken;        /* bytes handed out */
+    int ended;              /* the end has been delivered */
+    const watch *deadline;  /* NULL: none */
     body_error error;
     char *block;
     apr_size_t used;     /* of the block */
@@ -74,10 +73,9 @@ body_reader *body_open(request_rec *r, apr_off_t limit)
     return b;
 }
 
-void body_set_deadline(body_reader *b, int (*over)(const void *baton), const void *baton)
+void body_set_watch(body_reader *b, const watch *w)
 {
-    b->over = over;
-    b->baton = baton;
+    b->deadline = w;
 }
 
 int body_expected(const request_rec *r)
@@ -139,7 +137,7 @@ static body_error fetch(body_reader *b, apr_size_t wanted)
     int ended_before = r->eos_sent;
     apr_status_t rv;
 
-    if (b->over && b->over(b->baton))
+    if (b->deadline && watch_overdue(b->deadline))
         return fail(b, BODY_TIMEOUT);
     if (b->limit > 0 && (apr_off_t)wanted > b->limit - b->taken)
         wanted = b->limit - b->taken + 1; /* one more tells whether there is too much */

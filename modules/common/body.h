@@ -9,6 +9,8 @@
 
 #include <httpd.h>
 
+#include "modules/common/watchdog.h"
+
 typedef enum {
     BODY_OK = 0,
     BODY_TOO_LARGE,   /* more than the limit given here or LimitRequestBody */
@@ -25,9 +27,9 @@ typedef struct body_reader body_reader;
  * and never sends a body whose announced length is beyond the limit). */
 body_reader *body_open(request_rec *r, apr_off_t limit);
 
-/* Asks `over(baton)` before it waits for more; true is BODY_TIMEOUT. For a time limit of the
- * caller's, which a client that sends a little now and then would never meet otherwise. */
-void body_set_deadline(body_reader *b, int (*over)(const void *baton), const void *baton);
+/* Once the watch is overdue, reading gives BODY_TIMEOUT instead of waiting for more: a client that
+ * sends a little now and then would never meet a time limit otherwise. NULL: no such limit. */
+void body_set_watch(body_reader *b, const watch *w);
 
 /* Reads up to *length bytes into `buffer`, blocking until there are that many or the body ends;
  * *length 0 is its end. After an error every call gives that error again, with what came before the

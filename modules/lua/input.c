@@ -104,18 +104,12 @@ static apr_off_t body_limit(lua_State *L, lua_Integer wanted)
     return wanted > 0 && (!limit || wanted < limit) ? (apr_off_t)wanted : limit;
 }
 
-/* Whether LuaTimeLimit has passed. */
-static int is_over(const void *vm)
-{
-    return watch_overdue(((const lp_vm *)vm)->watch);
-}
-
 /* The reader of the request's body; the first call decides its limit. */
 static body_reader *reader_of(lua_State *L, lp_request *request, lua_Integer wanted)
 {
     if (!request->body) {
         request->body = body_open(request->r, body_limit(L, wanted));
-        body_set_deadline(request->body, is_over, lp_vm_of(L));
+        body_set_watch(request->body, lp_vm_of(L)->watch);
     }
     return request->body;
 }

@@ -10,6 +10,7 @@
 #include <apr_tables.h>
 
 #include "modules/common/output.h"
+#include "modules/common/watchdog.h"
 #include "modules/python/compat.h"
 
 extern module AP_MODULE_DECLARE_DATA pypool_module;
@@ -29,6 +30,7 @@ typedef struct pp_call {
     apr_table_t *options;    /* PythonOption in effect, or NULL; an empty value means unset */
     apr_table_t *config;     /* directives in effect, or NULL */
     apr_off_t body_limit;    /* PythonBodyLimit in bytes, 0 = none */
+    const watch *deadline;   /* PythonTimeLimit, or NULL */
 
     output out;           /* what the script writes */
     int answered;         /* a status answers instead: nothing can be written any more */

@@ -327,7 +327,7 @@ static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_inter
         }
         if (*interp && (*interp)->turnstile) /* let it show what one more brings */
             pp_turnstile_forget((*interp)->turnstile);
-        if (!may_grow(pool, NULL) && !*interp) /* somebody makes the first */
+        if (!*interp && !may_grow(pool, NULL)) /* somebody makes the first */
             pthread_cond_wait(&pool->changed, &pool->lock);
         else if ((!*interp && pool->failures != failures) || (*interp = grow(group, pool)))
             break;

@@ -17,9 +17,9 @@ typedef struct pp_group pp_group;
 pp_group *pp_group_of(const pp_conf *conf, const pp_handler *first, request_rec *r);
 
 /* The interpreter with the fewest requests inside, or (where one group of those that share it is
- * exclusive) one with none, waiting up to
- * `wait` microseconds. Makes interpreters up to the group's bound when those there are busy; all
- * who come meanwhile wait for the first one. No lock is held while one is made. */
+ * exclusive) one with none, waiting up to `wait` microseconds. Makes interpreters up to the group's
+ * bound when those there are busy; all who come meanwhile wait for the first one. No lock is held
+ * while one is made. */
 apr_status_t pp_group_acquire(pp_group *group, apr_int64_t wait, pp_interp **interp);
 void pp_group_release(pp_group *group, pp_interp *interp);
 

@@ -15,18 +15,27 @@
  * body. */
 static body_reader *reader_of(pp_request *req)
 {
-    if (!req->body)
+    if (!req->body) {
         req->body = body_open(req->r, req->call->body_limit);
+        body_set_watch(req->body, req->call->deadline);
+    }
     return req->body;
 }
 
-/* NULL, always: raises BodyError, an OSError whose attribute `status` is the answer it deserves. */
+/* NULL, always: raises BodyError, an OSError whose attribute `status` is the answer it deserves, or
+ * what the watchdog is about to raise when it was the time limit that ended the reading. */
 static PyObject *body_failed(pp_request *req, body_error error)
 {
+    const watch *deadline = req->call->deadline;
     PyObject *type = pp_state_of(req->call->module)->body_error;
-    PyObject *exception = PyObject_CallFunction(type, "s", body_error_text(error));
-    PyObject *status = PyLong_FromLong(body_error_status(error));
+    PyObject *exception, *status;
 
+    if (error == BODY_TIMEOUT && deadline && watch_overdue(deadline)) {
+        PyErr_SetNone(pp_time_limit_exceeded(req->call->module));
+        return NULL;
+    }
+    exception = PyObject_CallFunction(type, "s", body_error_text(error));
+    status = PyLong_FromLong(body_error_status(error));
     if (exception && status && PyObject_SetAttrString(exception, "status", status) == 0)
         PyErr_SetObject(type, exception);
     Py_XDECREF(exception);

@@ -403,6 +403,7 @@ HOT_PATH int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handl
     pp_enter_in_turn(state);
     pp_memory_begin();
     pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
+    call->deadline = state->watch;
     req = pp_request_new(call, &state->spare);
     if (req) {
         status = call_handlers(state, group, handlers, conf, call, req, f);

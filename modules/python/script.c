@@ -34,6 +34,13 @@ struct pp_script *pp_script_table_make(void)
     return calloc(pp_conf_handler_count() + 1, sizeof(pp_script));
 }
 
+/* Whether there is something, for this PythonPath. */
+static int is_kept(const pp_script *script, const pp_conf *conf)
+{
+    return script->function && (script->path && conf->path ? !strcmp(script->path, conf->path)
+                                                           : !script->path && !conf->path);
+}
+
 /* Whether the module's file, when it is the requested one, has another stamp: no system call, since
  * httpd has looked already. */
 static int was_edited(const pp_script *script, const request_rec *r)
@@ -65,7 +72,8 @@ static int is_fresh(pp_interp *interp, pp_script *script, const pp_conf *conf, r
     Py_XDECREF(answer);
     if (!answer)
         PyErr_Clear(); /* resolving again meets the same fault, and reports it */
-    return fresh == 1;
+    /* Meanwhile another thread may have put something else, or nothing, in its place. */
+    return fresh == 1 && is_kept(script, conf);
 }
 
 /* New reference: what mod_python._loader.resolve() says.
@@ -104,12 +112,6 @@ static void keep(pp_script *script, PyObject *found, const pp_conf *conf, apr_in
     free(old.path);
 }
 
-static int is_kept(const pp_script *script, const pp_conf *conf)
-{
-    return script->function && (script->path && conf->path ? !strcmp(script->path, conf->path)
-                                                           : !script->path && !conf->path);
-}
-
 HOT_PATH PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, const pp_conf *conf,
                                      request_rec *r)
 {
@@ -117,9 +119,7 @@ HOT_PATH PyObject *pp_script_resolve(pp_interp *interp, const pp_handler *h, con
     pp_script *script = kept ? &interp->scripts[h->id] : NULL;
     PyObject *found, *function;
 
-    /* Asked twice: while is_fresh() runs Python code another thread may replace what is kept. */
-    if (script && is_kept(script, conf) && is_fresh(interp, script, conf, r) &&
-        is_kept(script, conf))
+    if (script && is_kept(script, conf) && is_fresh(interp, script, conf, r))
         return Py_NewRef(script->function);
     found = load(interp, h, conf, r);
     if (script && found)

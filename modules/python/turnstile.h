@@ -20,8 +20,7 @@ void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python);
 /* Gives it back. */
 void pp_turnstile_leave(pp_turnstile *turnstile);
 
-/* Whether most of those who lately had to wait for it waited for a millisecond or longer: a hint.
- */
+/* A hint: whether most of those who lately had to wait for it waited a millisecond or longer. */
 int pp_turnstile_is_crowded(const pp_turnstile *turnstile);
 /* What was remembered for that is forgotten. */
 void pp_turnstile_forget(pp_turnstile *turnstile);
