@@ -43,7 +43,7 @@ end
 local function fingerprint()
     walk("_G", _G)
     walk("string<meta>", getmetatable(""))
-    out[#out + 1] = "collector " .. tostring(collectgarbage("isrunning")) 
+    out[#out + 1] = "collector " .. tostring(collectgarbage("isrunning"))
     out[#out + 1] = "collector's parameters " .. collectgarbage("setpause", 200) .. " " .. collectgarbage("setstepmul", 100)
     out[#out + 1] = "locale " .. tostring(os.setlocale())
     out[#out + 1] = "output " .. tostring(io.output() == io.stdout) .. tostring(io.input() == io.stdin)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small HTTP/1.1 client on a plain socket: sends exactly the bytes it is told to, and keeps the bytes
 of the answer, so that tests can send what no decent client would and see what no decent client shows."""
+import select
 import socket
+import time
 from dataclasses import dataclass, field
 
 from .httpd import PATIENCE
@@ -93,6 +95,14 @@ class Connection:
     def send(self, data):
         """Sends bytes as they are."""
         self.socket.sendall(data)
+
+    def drip(self, seconds=20.0):
+        """Sends a byte now and then, until the peer answers."""
+        end = time.monotonic() + seconds * PATIENCE
+        while not select.select([self.socket], [], [], 0.05)[0]:
+            if time.monotonic() > end:
+                raise TimeoutError(f"no answer within {seconds * PATIENCE} s")
+            self.send(b"x")
 
     def half_close(self):
         """Tells the peer that no more will be sent; answers can still be read."""
