@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts that mean harm: ways around LuaTimeLimit, LuaMemoryLimit and LuaScope once that were open once."""
-
 import pytest
 
 from harness import process
