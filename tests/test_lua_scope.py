@@ -5,6 +5,7 @@ import re
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,11 @@ def status(server):
 def scope_conf(*scopes):
     """Lines that give c-SCOPE.lua its scope."""
     return "".join(f'<Files "*-{scope.split()[0]}.lua">\nLuaScope {scope}\n</Files>\n' for scope in scopes)
+
+
+def programs(server):
+    """Processes that the server's children started and did not wait for yet."""
+    return "".join(file.read_text() for child in server.children() for file in Path(f"/proc/{child}/task").glob("*/children"))
 
 
 class TestThreadScope:
@@ -166,6 +172,35 @@ class TestSlowReader:
             assert fetch(server.port, "/ok.lua").text == "ok"
             assert len(b"".join(iter(lambda: slow.recv(9999), b"")).split(b"\r\n\r\n")[1]) == 60001
         assert status(server)["TimedOut"] == "0"
+
+
+class TestForgottenPrograms:
+    """A program that a script started by io.popen and forgot: its end is nobody's to wait for."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=2, prefork=1)
+    CONF = "LuaPoolMax 1\nLuaPoolWaitTimeout 0\n" + scope_conf("conn")
+
+    @pytest.mark.parametrize("name, more", [
+        ("plain", ""), ("default", "io.input(kept)"), ("finalized", "setmetatable({}, {__gc = function() kept:close() end})"),
+        ("many", "local all = {} for i = 1, 20 do all[i] = io.popen('cat', 'w') all[i]:write(('x'):rep(100)) end"),
+        ("late-conn", "")])
+    def test_nobody_waits_for_it(self, server, name, more):
+        folder = server.docroot / f"meet-{name}"
+        folder.mkdir()
+        folder.chmod(0o777)
+        (server.docroot / f"{name}.lua").write_text(
+            f"function handle(r) kept = io.popen('while [ ! -e {folder}/out ]; do sleep 0.05; done; touch {folder}/seen') {more} r:puts('x') end")
+        (server.docroot / "ok.lua").write_text("function handle(r) r:puts('ok') end")
+        try:
+            assert [fetch(server.port, f"/{name}.lua").text for _ in range(2)] == ["x", "x"]
+            assert [fetch(server.port, "/ok.lua").text for _ in range(5)] == ["ok"] * 5
+        finally:
+            (folder / "out").touch()
+        deadline = time.monotonic() + 20
+        while programs(server) or not (folder / "seen").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
 
 class TestServerScope:

@@ -8,6 +8,7 @@
  * finds the original on the stack. (One with upvalues of its own needs a frame: math.randomseed.)
  */
 #include "modules/lua/guards.h"
+#include "modules/lua/files.h"
 #include "modules/lua/finalizer.h"
 #include "modules/lua/isolate.h"
 #include "modules/common/conf_value.h"
@@ -330,24 +331,25 @@ static int guarded_randomseed(lua_State *L)
     return lua_gettop(L);
 }
 
-/* io.open and whatever else may open a file: the repair closes those that the script forgets. The
- * list is weak, so that it keeps no file open longer than Lua would. */
+/* io.open and whatever else may open a file: the repair closes those that the script forgets. */
 static int opens_file(lua_State *L)
 {
     int results;
 
     lp_vm_of(L)->marks |= LP_MARK_FILES;
     results = lp_guard_pass(L);
-    luaL_checkstack(L, 4, NULL);
-    for (int i = lua_gettop(L) - results + 1, last = lua_gettop(L); i <= last; i++) {
-        if (luaL_testudata(L, i, LUA_FILEHANDLE)) {
-            lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FILES));
-            lua_pushvalue(L, i);
-            lua_pushboolean(L, 1);
-            lua_rawset(L, -3);
-            lua_pop(L, 1);
-        }
-    }
+    lp_files_note(L, results, 0);
+    return results;
+}
+
+/* io.popen */
+static int opens_program(lua_State *L)
+{
+    int results;
+
+    lp_vm_of(L)->marks |= LP_MARK_FILES;
+    results = lp_guard_pass(L);
+    lp_files_note(L, results, 1);
     return results;
 }
 
@@ -467,7 +469,7 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"string", "rep", guarded_rep},
                                   {"math", "randomseed", guarded_randomseed},
                                   {"io", "open", opens_file},
-                                  {"io", "popen", opens_file},
+                                  {"io", "popen", opens_program},
                                   {"io", "tmpfile", opens_file},
                                   {"io", "lines", opens_file},
                                   {"io", "input", opens_file},
@@ -510,16 +512,7 @@ void lp_guards_install(lua_State *L)
     lua_getfield(L, -1, "randomseed");
     lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(RESEED));
     lua_pop(L, 1);
-    lua_getfield(L, LUA_REGISTRYINDEX, "_IO_input");
-    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(STDIN));
-    lua_getfield(L, LUA_REGISTRYINDEX, "_IO_output");
-    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(STDOUT));
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(FILES));
+    lp_files_install(L);
     lua_newtable(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, LP_KEY(COPIES));
 

@@ -12,6 +12,7 @@
  * facade is a table without metatable, which this file would not know again. Scripts can't get at
  * the metatable: getmetatable says nil, and debug.getmetatable settles first. */
 #include "modules/lua/isolate.h"
+#include "modules/lua/files.h"
 #include <httpd.h>
 
 /* The libraries behind facades, from LP_FACADE_PACKAGE on, by their global names. */
@@ -368,55 +369,6 @@ static void repair_strings(lua_State *L)
     lua_settop(L, top);
 }
 
-/* [-0, +0, e] Closes the file at `index` if it is open, as its finalizer would. */
-static void close_file(lua_State *L, int index)
-{
-    luaL_Stream *stream = luaL_testudata(L, index, LUA_FILEHANDLE);
-    lua_CFunction closef;
-
-    if (!stream || !stream->closef) {
-        return;
-    }
-    closef = stream->closef;
-    stream->closef = NULL;
-    lua_pushcfunction(L, closef);
-    lua_pushvalue(L, index);
-    lua_call(L, 1, 0);
-}
-
-/* [-0, +0, e] Makes `field` of the registry the standard file kept at `key` again. */
-static void repair_default_file(lua_State *L, const char *field, const void *key)
-{
-    lua_getfield(L, LUA_REGISTRYINDEX, field);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, key);
-    if (!lua_rawequal(L, -1, -2)) {
-        lua_setfield(L, LUA_REGISTRYINDEX, field);
-        close_file(L, lua_gettop(L));
-        lua_pop(L, 1);
-        return;
-    }
-    lua_pop(L, 2);
-}
-
-/* Files that the script forgot, and the default ones. */
-static void repair_files(lua_State *L)
-{
-    int top = lua_gettop(L);
-
-    lua_rawgetp(L, LUA_REGISTRYINDEX, LP_KEY(FILES));
-    lua_pushnil(L);
-    while (lua_next(L, top + 1)) {
-        lua_pop(L, 1);
-        close_file(L, top + 2);
-        lua_pushvalue(L, top + 2);
-        lua_pushnil(L);
-        lua_rawset(L, top + 1);
-    }
-    lua_settop(L, top);
-    repair_default_file(L, "_IO_input", LP_KEY(STDIN));
-    repair_default_file(L, "_IO_output", LP_KEY(STDOUT));
-}
-
 /* [-0, +0, e] Without arguments math.randomseed takes the time in seconds and an address. */
 void lp_isolate_reseed(lua_State *L)
 {
@@ -446,7 +398,7 @@ static int repair(lua_State *L)
         repair_strings(L);
     }
     if (vm->marks & LP_MARK_FILES) {
-        repair_files(L);
+        lp_files_repair(L);
     }
     if (vm->marks & LP_MARK_RANDOM) {
         lp_isolate_reseed(L);

@@ -2,6 +2,7 @@
  * Making, closing and sweeping a VM; its allocator. See vm.h. */
 #include "modules/lua/vm.h"
 #include "modules/lua/apache2.h"
+#include "modules/lua/files.h"
 #include "modules/lua/finalizer.h"
 #include "modules/lua/guards.h"
 #include "modules/lua/isolate.h"
@@ -201,6 +202,14 @@ lp_vm *lp_vm_make(const lp_vm_world *world)
     return vm;
 }
 
+/* What the VM's finalizers close must not wait for a program that a script started and forgot. */
+static void let_programs_go(lua_State *L)
+{
+    lua_pushcfunction(L, lp_files_let_go);
+    lua_pcall(L, 0, 0, 0); /* lack of memory at worst: then some are waited for */
+    lua_settop(L, LP_VM_STACK);
+}
+
 /* Scripts' finalizers may run: they are given a second. */
 static void with_limit(lp_vm *vm, void (*work)(lua_State *L))
 {
@@ -217,6 +226,9 @@ void lp_vm_unmake(lp_vm *vm)
 {
     if (vm->limit) {
         vm->limit += CLOSE_BYTES;
+    }
+    if (vm->marks & LP_MARK_FILES) {
+        let_programs_go(vm->L);
     }
     with_limit(vm, lua_close);
     if (vm->watch) {
