@@ -42,7 +42,6 @@ FAILURES = {
     "no_utf8_in_message": ("function handle(r) error('\\xff\\xfe') end", r"LP001: .*\\xff\\xfe"),
     "returns_string": ("function handle(r) return 'x' end", r"LP004: .*handle returned a string; it must return an integer"),
     "returns_table": ("function handle(r) return {} end", r"LP004: .*handle returned a table"),
-    "returns_true": ("function handle(r) return true end", r"LP004: .*handle returned a boolean"),
     "returns_request": ("function handle(r) return r end", r"LP004: .*handle returned a userdata"),
     "returns_numeral": ("function handle(r) return '404' end", r"LP004: .*handle returned a string"),
     "returns_fraction": ("function handle(r) return 404.5 end", r"LP004: .*handle returned 404\.5, which is no status"),

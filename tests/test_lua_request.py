@@ -65,6 +65,7 @@ class TestProperties:
 
     @pytest.mark.parametrize("body, status, text", [
         ("r:puts('x')", 200, "x"), ("r:puts('x') return nil", 200, "x"), ("r:puts('x') return 200", 200, "x"),
+        ("return r:puts('x')", 200, "x"), ("r:puts('x') return r:flush()", 200, "x"), ("r:puts('x') return false", 200, "x"),
         ("r:puts('x') return apache2.OK", 200, "x"), ("r:puts('x') return apache2.DONE", 200, "x"),
         ("r:puts('x') return 0.0", 200, "x"), ("r.status = 404 r:puts('own')", 404, "own"),
         ("return 404", 404, None), ("return apache2.HTTP_FORBIDDEN", 403, None), ("return 503.0", 503, None),

@@ -152,14 +152,14 @@ static int check_late(lua_State *L, lp_call *call, int status)
     return status;
 }
 
-/* [-0, +0, e] The status that the value on top stands for. Nothing and nil are OK, as in mod_lua.
- */
+/* [-0, +0, e] The status that the value on top stands for. Nothing, nil and booleans are OK, as in
+ * mod_lua: `return r:puts(...)` is often written. */
 static int status_of(lua_State *L, lp_call *call)
 {
     lua_Integer status;
     int is_integer;
 
-    if (lua_isnil(L, -1)) {
+    if (lua_isnil(L, -1) || lua_isboolean(L, -1)) {
         return OK;
     }
     status = lua_tointegerx(L, -1, &is_integer);
