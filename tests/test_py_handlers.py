@@ -23,7 +23,9 @@ class TestResults:
     CONF = "PythonPath \"['{docroot}'] + sys.path\"\n" + "".join(
         location(f"/{name}", f"PythonHandler results::{name}") for name in RESULTS) + \
         location("/debug", "PythonHandler results::raises", "PythonDebug On") + \
-        location("/nomodule", "PythonHandler no_such_module")
+        location("/nomodule", "PythonHandler no_such_module") + \
+        location("/publisher", "PythonHandler mod_python.publisher") + \
+        location("/imports", "PythonHandler imports_missing")
 
     @pytest.mark.parametrize("name,status,body", [
         ("ok", 200, "ok\n"), ("ok_in_numbers", 200, "two hundred\n"), ("done", 200, "done\n"), ("returned_pair", 201, "made\n")])
@@ -45,9 +47,12 @@ class TestResults:
         ("leaves", "PP010: .*SystemExit: 3"), ("interrupts", "PP010: .*KeyboardInterrupt"),
         ("unprintable", r"PP010: .*Unprintable: <exception str\(\) failed>"),
         ("surrogate", r"PP010: .*ValueError: lone .*udcff and .*ud800"),
-        ("missing", "PP010: .*AttributeError: module '.*/results.py' contains no 'missing'"),
+        ("missing", "PP010: AttributeError: module '.*/results.py' contains no 'missing'"),
         ("assigns", r"PP010: .*/results.py:\d+: ZeroDivisionError"),
-        ("nomodule", "PP010: .*ModuleNotFoundError: No module named 'no_such_module'")])
+        ("nomodule", "PP010: ModuleNotFoundError: No module named 'no_such_module', which PythonHandler names"),
+        ("publisher", "PP010: ModuleNotFoundError: No module named 'mod_python.publisher', which PythonHandler names"),
+        ("imports", r"PP010: \S+/imports_missing.py:1: ModuleNotFoundError: No module named 'no_such_module' "
+                    r"\| Traceback \S+ \S+ \S+ \S+ \| File \"\S+/imports_missing.py\", line 1, in <module>")])
     def test_failures_are_logged_once_and_tell_the_client_nothing(self, server, name, log):
         mark = server.log.mark()
         with server.expect_log(log):

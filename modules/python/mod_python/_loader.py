@@ -346,7 +346,12 @@ def resolve(module_name, object_name, directory, path, reload, file, mtime, size
     elif directory and directory.rstrip('/') not in sys.path:
         sys.path.insert(0, directory.rstrip('/') or '/')
     seen = None if file is None else (file, (mtime, size, inode))
-    module, token = load(module_name, directory, reload, seen)
+    try:
+        module, token = load(module_name, directory, reload, seen)
+    except ModuleNotFoundError as error:
+        if not f'{module_name}.'.startswith(f'{error.name}.'):
+            raise
+        raise ModuleNotFoundError(f'No module named {error.name!r}, which PythonHandler names', name=error.name) from None
     if _needs_instance(module, object_name):
         def function(request):
             return resolve_object(module, object_name, request)(request)

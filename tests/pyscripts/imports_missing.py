@@ -1,0 +1,5 @@
+import no_such_module
+
+
+def handler(req):
+    return no_such_module
