@@ -187,6 +187,25 @@ class TestOwnGIL:
         assert get(server, "/vendor/") == ("refused" if refused else "loaded"), "one beside the script"
 
 
+class TestNamesThatAreDenied:
+    MODULES = ("pypool",)
+    SCRIPTS = "scripts/pyapi"
+
+    def test_those_of_a_folders_modules_are_looked_through(self, server):
+        """A script's own module may have a name that begins as those do."""
+        answer = fetch(server.port, "/do.py", headers=[("X-Do", b"""
+from mod_python import _setup
+refuse = _setup._Refuse(['denied']).find_spec
+for name in '_mp_own', '_mp_own_denied', '_mp_0123456789ab_own', '_mp_0123456789ab_denied', 'denied.part':
+    try:
+        refuse(name)
+        req.write(name + ' ')
+    except ImportError:
+        pass
+""".hex())])
+        assert answer.text.split() == ["_mp_own", "_mp_own_denied", "_mp_0123456789ab_own"]
+
+
 class TestLargeOwnGIL:
     """Each interpreter holds 20 MB: two for each core take half of the memory that there may be."""
     MODULES = ("pypool",)

@@ -227,3 +227,73 @@ class TestFirstRequests:
         for thread in threads:
             thread.join()
         assert answers == ["ready"] * 10
+
+
+class TestCrosswise:
+    """One request loads a module of the folder, which imports one from the path; meanwhile another request imports
+    that one, which asks for another module of the folder."""
+    MODULES = ("pypool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4)
+    CONF = """
+        PythonInterpreters 1
+        PythonPath "['{docroot}/lib'] + sys.path"
+        PythonTimeLimit 20s
+        <Directory {docroot}/folder>
+            PythonHandler page
+        </Directory>
+        <Location /lib>
+            SetHandler mod_python
+            PythonHandler common
+        </Location>
+        <Directory {docroot}/left>
+            PythonHandler page
+        </Directory>
+        <Directory {docroot}/right>
+            PythonHandler page
+        </Directory>
+    """
+    ASKS = "from mod_python import apache\nother = apache.import_module({!r}, path=[{!r}])\n"
+
+    def both(self, server, first, second):
+        answers = {}
+        threads = [threading.Thread(target=lambda path=path: answers.update({path: get(server, path)}))
+                   for path in (first, second)]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.3)
+        for thread in threads:
+            thread.join()
+        return answers[first], answers[second]
+
+    def test_one_from_the_path(self, server, mpm):
+        write(server, "folder/page.py", "import common\n" + SAY.format("common.other.X"))
+        write(server, "folder/other.py", "X = 'other'\n")
+        write(server, "lib/common.py", "import time\ntime.sleep(1)\n" +
+              self.ASKS.format("other", f"{server.docroot}/folder") + SAY.format("other.X"))
+        assert self.both(server, "/lib", "/folder/page.py") == ("other", "other")
+
+    def test_two_folders(self, server, mpm):
+        for here, there in ("left", "right"), ("right", "left"):
+            write(server, f"{here}/page.py", "import time\ntime.sleep(0.6)\n" +
+                  self.ASKS.format("part", f"{server.docroot}/{there}") + SAY.format("other.X"))
+            write(server, f"{here}/part.py", f"X = 'of {here}'\n")
+        assert self.both(server, "/left/page.py", "/right/page.py") == ("of right", "of left")
+
+
+class TestSomethingElseInItsPlace:
+    """What a module puts into sys.modules instead of itself need not look like a module."""
+    MODULES = ("pypool",)
+    SCRIPTS = None
+    CONF = "<Directory {docroot}/own>\nPythonHandler page\n</Directory>\n"
+
+    def test_is_imported(self, server):
+        write(server, "own/settings.py", "import sys\nclass Settings:\n    __slots__ = ('color',)\n"
+              "sys.modules[__name__] = it = Settings()\nit.color = 'red'\n")
+        write(server, "own/page.py", "import settings\n" +
+              SAY.format("settings.color + __import__('settings').color"))
+        assert get(server, "/own/page.py") == "redred"
+        time.sleep(1.1)
+        write(server, "own/settings.py", "import sys\nclass Settings:\n    color = 'blue'\n"
+              "sys.modules[__name__] = Settings()\n")
+        until("blueblue", lambda: get(server, "/own/page.py"))

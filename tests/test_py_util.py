@@ -90,6 +90,12 @@ a = form['a']
 req.write(repr((a, type(a).__name__, type(a.file).__name__, a.file.read(), a.file is form['a'].file, type(form['up'].file).__name__)))
 """) == repr(("é", "StringField", "File", "é".encode(), True, "BytesIO"))
 
+    def test_a_text_field_has_the_names_that_mod_pythons_has(self, form):
+        body = b'--B\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: text/html\r\n\r\nx\r\n--B--\r\n'
+        ask = "form['a'].ctype, form['a'].disp_options"
+        assert form("", body, "multipart/form-data; boundary=B", ask=ask) == "('text/html', {'name': 'a'})"
+        assert form("?a=1", ask=ask) == "('text/plain', {})"
+
     def test_a_value_is_read_from_the_files_start(self, server):
         assert self.do(server, """
 up = util.FieldStorage(req, file_callback=lambda name: io.BytesIO())['up']

@@ -30,12 +30,41 @@ _paths_seen = set()  # PythonPath expressions already applied
 refuse = None       # called with the name of a module, raises ImportError when it must not be loaded here
 
 
-def _locked(lock, function, *args):
-    """function(*args) with the lock held, for which a thread may wait as long as others load modules:
-    in slices, since no time limit ends a wait within one call."""
-    while (result := _apache.locked(lock, 0.1, function, *args)) is NotImplemented:
-        pass
-    return result
+# What threads wait for: the locks of this file, and those that importlib has for single modules (a lock, or a
+# list of them since 3.12). Each of both kinds names its owner.
+_waiting = {}
+_importing = getattr(importlib._bootstrap, '_blocking_on', {})
+
+
+def _blocker(thread):
+    """The thread for which another one waits, or None."""
+    wanted = _waiting.get(thread) or _importing.get(thread)
+    if isinstance(wanted, list):
+        wanted = wanted[-1] if wanted else None
+    return getattr(wanted, 'owner', None)
+
+
+def _waits_for_itself(thread):
+    """Whether it would wait for ever, and is the one of a circle that has to go on."""
+    circle = [thread]
+    while (blocker := _blocker(circle[-1])) is not None and blocker not in circle:
+        circle.append(blocker)
+    return blocker == thread == min(one for one in circle if one in _waiting)
+
+
+def _locked(watched, function, *args):
+    """function(*args) with the lock of `watched` held, for which a thread may wait as long as others load modules:
+    in slices, since no time limit ends a wait within one call. Threads that import each other's modules
+    go on as in Python itself, with what there is of them: its owner can't use the lock meanwhile."""
+    me = threading.get_ident()
+    try:
+        while (result := _apache.locked(watched.lock, 0.1, watched.own, me, function, args)) is NotImplemented:
+            _waiting[me] = watched
+            if _waits_for_itself(me):
+                break
+    finally:
+        _waiting.pop(me, None)
+    return function(*args) if result is NotImplemented else result
 
 
 class _Source(importlib.machinery.SourceFileLoader):
@@ -63,11 +92,22 @@ class _Watched:
 
     def __init__(self):
         self.lock = threading.RLock()  # taken by _locked() only
+        self.owner = None  # the thread that holds the lock
         self.generation = 0
         self._stamps = {}
         self._asked = 0
         self._stale = False
         self._loading = 0  # modules being executed; guarded by lock
+
+    def own(self, thread, function, args):
+        """function(*args) for the thread that has just got the lock."""
+        again = self.owner == thread
+        self.owner = thread
+        try:
+            return function(*args)
+        finally:
+            if not again:
+                self.owner = None
 
     def watch(self, path):
         if path and path not in self._stamps:
@@ -107,25 +147,25 @@ class Space(_Watched):
     def __init__(self, directory):
         super().__init__()
         self.directory = directory
-        self.modules = {}    # plain name -> module
+        self.modules = {}    # plain name -> module, or what it has put in its place
+        self._full = {}      # plain name -> name in sys.modules
         self._absent = set()  # names that are not here
 
     def rename(self, name):
         """The full name under which a module of this space, or any other module, is imported."""
         top, dot, rest = name.partition('.')
-        module = self.load(top)
-        if module is None or module.__name__ == top:
+        if self.load(top) is None:
             return name
-        return module.__name__ + dot + rest
+        return self._full[top] + dot + rest
 
     def load(self, name):
         """The module `name` of the directory, or None when it has none."""
         module = self.modules.get(name)
-        if module is not None and not getattr(module.__spec__, '_initializing', False):
+        if module is not None and not getattr(getattr(module, '__spec__', None), '_initializing', False):
             return module
         if name in self._absent:
             return None
-        return _locked(self.lock, self._load, name)
+        return _locked(self, self._load, name)
 
     def _load(self, name):
         module = self.modules.get(name)
@@ -154,6 +194,7 @@ class Space(_Watched):
         other = sys.modules.get(name)
         if other is not None and getattr(other, '__spec__', None) is not None \
                 and other.__spec__.origin == spec.origin:
+            self._full[name] = name
             self.modules[name] = other
             self._watch_module(other)
             return other
@@ -170,6 +211,7 @@ class Space(_Watched):
         module = importlib.util.module_from_spec(spec)
         setattr(module, _SPACE, self)
         self._stamps[spec.origin] = _stamp(spec.origin)  # before it is read
+        self._full[name] = spec.name
         sys.modules[spec.name] = self.modules[name] = module
         if spec.submodule_search_locations is not None:
             _packages[spec.name] = self
@@ -192,7 +234,7 @@ class Space(_Watched):
 
     def watch_all(self):
         """Submodules, which Python loads by itself, are found afterwards."""
-        packages = tuple(module.__name__ + '.' for module in list(self.modules.values())
+        packages = tuple(self._full[name] + '.' for name, module in list(self.modules.items())
                          if hasattr(module, '__path__'))
         if packages:
             for name, module in list(sys.modules.items()):
@@ -208,8 +250,8 @@ class Space(_Watched):
 
     def forget(self):
         super().forget()
-        for module in self.modules.values():
-            name = module.__name__
+        for plain in list(self.modules):
+            name = self._full[plain]
             _packages.pop(name, None)
             for loaded in [key for key in list(sys.modules)
                            if key == name or key.startswith(name + '.')]:
@@ -266,14 +308,14 @@ def _load_plain(name, reload, seen):
     if not reload or _installed(module):
         return module, None
     plain = _plain.get(name) or _plain.setdefault(name, _Plain(name))
-    return _locked(plain.lock, plain.handler, seen)
+    return _locked(plain, plain.handler, seen)
 
 
 def load(name, directory, reload, seen=None):
     """(module, token): `token` is for fresh(); None when the module can't become stale."""
     if directory:
         space = space_of(directory)
-        found = _locked(space.lock, space.handler, name, reload, seen)
+        found = _locked(space, space.handler, name, reload, seen)
         if found is not None:
             return found
     return _load_plain(name, reload, seen)
@@ -321,7 +363,7 @@ def resolve_object(module, name, argument):
         except AttributeError:
             if owner is not module:
                 raise
-            where = getattr(module, '__file__', module.__name__)
+            where = getattr(module, '__file__', module)
             raise AttributeError(f"module '{where}' contains no '{part}'") from None
         if isinstance(owner, type) and _is_method(owner, part):
             found = getattr(_instance(owner, argument), part)

@@ -2,6 +2,7 @@
 """Makes a new interpreter fit to live inside httpd, and ends it."""
 import atexit
 import os
+import re
 import signal
 import sys
 import threading  # noqa: F401  imported first here, so that its main thread is not a request's
@@ -18,8 +19,8 @@ class _Refuse:
 
     def find_spec(self, name, path=None, target=None):
         parts = name.split('.')
-        if parts[0].startswith('_mp_'):  # as mod_python._loader renames a package
-            parts[0] = parts[0].split('_', 3)[3]
+        # As mod_python._loader renames a package.
+        parts[0] = re.sub('^_mp_[0-9a-f]{12}_', '', parts[0])
         if any('.'.join(parts[:i + 1]) in self._names for i in range(len(parts))):
             raise ImportError(f'module {name} does not support loading in subinterpreters with an own GIL '
                               'on this Python (see PythonOwnGILDeny)', name=name)

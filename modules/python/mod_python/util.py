@@ -148,6 +148,16 @@ class StringField(str, _Part):
         return self
 
     @property
+    def ctype(self):
+        """Another name of `type`, which a Field has not."""
+        return self.type
+
+    @property
+    def disp_options(self):
+        """Another name of `disposition_options`, which a Field has not."""
+        return self.disposition_options
+
+    @property
     def value(self):
         """The value itself."""
         return str(self)
