@@ -4,7 +4,7 @@ import pytest
 
 RESULTS = ("ok", "ok_in_numbers", "declined", "done", "gone", "enum", "announces", "none", "text", "true", "odd", "huge", "returned", "returned_pair",
            "returned_wrong", "returned_nothing", "raises", "leaves", "interrupts", "unprintable", "surrogate", "late",
-           "missing", "assigns")
+           "missing", "assigns", "no_field")
 
 
 def location(path, *lines):
@@ -25,7 +25,8 @@ class TestResults:
         location("/debug", "PythonHandler results::raises", "PythonDebug On") + \
         location("/nomodule", "PythonHandler no_such_module") + \
         location("/publisher", "PythonHandler mod_python.publisher") + \
-        location("/imports", "PythonHandler imports_missing")
+        location("/imports", "PythonHandler imports_missing") + \
+        location("/badpath", "PythonHandler results::ok", "PythonPath \"sys.pth\"")
 
     @pytest.mark.parametrize("name,status,body", [
         ("ok", 200, "ok\n"), ("ok_in_numbers", 200, "two hundred\n"), ("done", 200, "done\n"), ("returned_pair", 201, "made\n")])
@@ -51,6 +52,8 @@ class TestResults:
         ("assigns", r"PP010: .*/results.py:\d+: ZeroDivisionError"),
         ("nomodule", "PP010: ModuleNotFoundError: No module named 'no_such_module', which PythonHandler names"),
         ("publisher", "PP010: ModuleNotFoundError: No module named 'mod_python.publisher', which PythonHandler names"),
+        ("no_field", r"PP010: \S+/results.py:\d+: KeyError: 'no_such_field' \| Traceback .*util.py"),
+        ("badpath", "PP010: <PythonPath>:1: AttributeError: module 'sys' has no attribute 'pth'"),
         ("imports", r"PP010: \S+/imports_missing.py:1: ModuleNotFoundError: No module named 'no_such_module' "
                     r"\| Traceback \S+ \S+ \S+ \S+ \| File \"\S+/imports_missing.py\", line 1, in <module>")])
     def test_failures_are_logged_once_and_tell_the_client_nothing(self, server, name, log):

@@ -2,7 +2,7 @@
 import http
 import sys
 
-from mod_python import apache
+from mod_python import apache, util
 
 
 def say(req, text):
@@ -77,6 +77,10 @@ def returned_wrong(req):
 
 def returned_nothing(req):
     raise apache.SERVER_RETURN()
+
+
+def no_field(req):
+    return say(req, util.FieldStorage(req)["no_such_field"])
 
 
 def raises(req):

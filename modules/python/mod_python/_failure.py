@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Describes an exception for the error log."""
 import importlib
+import os
 import traceback
 
-from mod_python import _loader
-
-_LOADING = importlib.__file__, _loader.__file__
+_OURS = os.path.dirname(__file__) + '/', '<frozen importlib', importlib.__file__
 
 
-def _is_loading(step):
-    """Whether a step of a traceback is in what loads handlers: none of the script's doing."""
-    path = step.tb_frame.f_code.co_filename
-    return path in _LOADING or path.startswith('<frozen importlib')
+def _is_ours(step):
+    """Whether a step of a traceback is in what loads handlers or serves them, not in a script."""
+    return step.tb_frame.f_code.co_filename.startswith(_OURS)
 
 
 def _message(error):
@@ -24,17 +22,16 @@ def _message(error):
 
 
 def describe(error):
-    """(file, line, message, traceback) of an exception; None for what there isn't."""
+    """(file, line, message, traceback) of an exception; the file is None when no script's."""
     place, begin = (None, 0), error.__traceback__
-    while begin is not None and _is_loading(begin):
+    while begin is not None and _is_ours(begin):
         begin = begin.tb_next
     step = begin
     while step is not None:
-        if not _is_loading(step):
+        if not _is_ours(step):
             place = step.tb_frame.f_code.co_filename, step.tb_lineno or 0
         step = step.tb_next
     if isinstance(error, SyntaxError) and error.filename:
         place = error.filename, error.lineno or 0
-    elif begin is None:
-        return place + (_message(error), None)
-    return place + (_message(error), ''.join(traceback.format_exception(type(error), error, begin)))
+    lines = traceback.format_exception(type(error), error, begin or error.__traceback__)
+    return place + (_message(error), ''.join(lines))

@@ -331,7 +331,8 @@ def apply_path(expression):
     """PythonPath: sys.path becomes the value of the expression, once for each expression."""
     if expression in _paths_seen:
         return
-    path = eval(expression, {'sys': sys, 'os': os})  # the administrator's own words
+    code = compile(expression.lstrip(), '<PythonPath>', 'eval')
+    path = eval(code, {'sys': sys, 'os': os})  # the administrator's own words
     if not isinstance(path, list):
         raise TypeError(f'PythonPath {expression} is not a list')
     sys.path[:] = path
