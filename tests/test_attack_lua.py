@@ -8,7 +8,10 @@ from harness.httpd import MEMORY_FACTOR, Sizes, load_module
 
 FOREVER = "function() while true do end end"
 
-# Each would run for ever if it were let.
+NOTHINGS = "setmetatable({}, {__len = function() return 1 << 26 end})"
+CHAIN = "local t = {''} for i = 1, 1900 do t = setmetatable({}, {__index = t}) end "
+
+# Each would run for ever, or for minutes, if it were let.
 ENDLESS = {
     "finalizer_in_a_loop": f"while true do setmetatable({{}}, {{__gc = {FOREVER}}}) collectgarbage() end",
     "finalizer_replaced": f"local m = {{__gc = true}} setmetatable({{}}, m) m.__gc = {FOREVER} while true do collectgarbage() end",
@@ -39,6 +42,17 @@ ENDLESS = {
         t, u, p = nil, nil, nil
         collectgarbage()
         while true do end""",
+    # loops in C that call nothing but C functions
+    "comparator_in_c": f"table.sort({NOTHINGS}, getmetatable)",
+    "elements_in_c": f"table.move({NOTHINGS[:-2]}, __index = getmetatable}}), 1, 1 << 26, 1, {{}})",
+    "reader_in_c": "load(io.popen([[yes ' ']]):lines(1))",
+    "destination_in_c": f"table.move({{}}, 1, 1 << 26, 1, {NOTHINGS[:-2]}, __newindex = getmetatable}}))",
+    # ... or nothing at all: each element is looked for in 1,900 tables
+    "move_through_tables": CHAIN + "table.move(t, 1, 1 << 26, 1, {})",
+    "move_into_tables": CHAIN.replace("__index", "__newindex") + "table.move({}, 1, 1 << 26, 1, t)",
+    "concat_of_tables": "local t = {} for i = 1, 2e6 do t[i] = '' end " + CHAIN.replace("local t = {''}", "") + "table.concat(t, '', 1, 2e6)",
+    "sort_of_tables": CHAIN + "getmetatable(t).__len = function() return 1 << 26 end table.sort(t, getmetatable)",
+    "insert_in_tables": CHAIN + "getmetatable(t).__len = function() return 1 << 26 end table.insert(t, 1, nil)",
     "named_pipe": "os.remove(r.filename .. '.pipe') os.execute('mkfifo ' .. r.filename .. '.pipe') io.open(r.filename .. '.pipe')",
 }
 
@@ -95,6 +109,16 @@ TRUTHS.update({
     "length_asked_once_sort": (f"table.sort({GROWING % '{1, 2, 3}'}) return n", "1"),
     "length_of_ones_own": ("local t = setmetatable({1, 2, 3}, {__len = rawlen}) table.insert(t, 1, 0) local gone = table.remove(t, 2) "
                            "table.sort(t, function(a, b) return a > b end) return gone .. table.concat(t) .. rawlen(t)", "13203"),
+    # what lies in tables behind many others is found, moved and stored as ever
+    "deep_move": ("local t = DEEP('__index', {1, 2, 3}) local u = table.move(t, 1, 3, 2) return tostring(u == t) .. table.concat(t, ',') .. rawlen(t)",
+                  "true1,1,2,34"),
+    "deep_move_on_itself": ("local t = DEEP('__index', {1, 2, 3}) table.move(t, 1, 3, 2, t) return table.concat(t, ',', 1, 4)", "1,1,2,3"),
+    "deep_target": ("local b = {} local t = DEEP('__newindex', b) local u = table.move({1, 2, 3}, 1, 3, 1, t) return tostring(u == t) .. "
+                    "#t .. table.concat(b)", "true0123"),
+    "deep_between": ("local b = {} local t = table.move(DEEP('__index', {1, 2}), 1, 2, 1, DEEP('__newindex', b)) return #b .. #t", "20"),
+    "deep_concat": ("return table.concat(DEEP('__index', {1, 2, 3}), '-', 1, 3) .. table.concat(DEEP('__index', {1}))", "1-2-3"),
+    "deep_sort": ("local t = DEEP('__index', {}) t[1], t[2], t[3] = 3, 1, 2 table.sort(t) return table.concat(t) .. rawlen(t)", "1233"),
+    "deep_insert": ("local t = DEEP('__index', {}) t[1], t[2] = 1, 2 table.insert(t, 1, 0) return table.concat(t) .. table.remove(t, 1)", "0120"),
 })
 
 HOGS = {
@@ -143,7 +167,8 @@ class TestTime(Limits):
     @pytest.mark.parametrize("truth", TRUTHS)
     def test_what_lua_promises_holds(self, server, truth):
         body, value = TRUTHS[truth]
-        write(server, "truth.lua", f"r:puts((function()\n{body}\nend)())")
+        write(server, "truth.lua", "local function DEEP(event, t) for i = 1, 20 do t = setmetatable({}, {[event] = t}) end return t end\n"
+                                   f"r:puts((function()\n{body}\nend)())")
         assert fetch(server.port, "/truth.lua").text == value
 
     def test_finalizers_end_with_the_vm(self, server):

@@ -161,6 +161,7 @@ class TestStart:
         ("LuaInherit never", "LuaInherit"),
         ("LuaPoolMode slow", "LuaPoolMode"),
         ("LuaPackagePath /srv/lua", "has no '?'"),
+        (f"LuaPackagePath {'/long' * 1000}/?.lua", "LuaPackagePath: '/long/long"),
         ("<VirtualHost *>\nLuaPoolMax 2\n</VirtualHost>", "LuaPoolMax"),
     ])
     def test_names_what_is_wrong_with_a_directive(self, make_httpd, line, words):

@@ -241,11 +241,17 @@ class TestOneVm:
         assert len({self.run(server, seeded) and self.run(server, follow, "next.lua").text for _ in range(4)}) == 4
 
     @pytest.mark.parametrize("call", ["os.setlocale, 'C', 'xx'", "os.setlocale, {}", "math.randomseed, 'x'", "math.randomseed, 1.5",
-                                      "math.randomseed, 1, {}", "table.concat, {{}}", "setmetatable, {}, 1", "load, {}"])
+                                      "math.randomseed, 1, {}", "table.concat, {{}}", "setmetatable, {}, 1", "load, {}",
+                                      "package.searchers[3], {}", "package.searchers[4], nil", "package.loadlib, {}"])
     def test_message_handlers_do_not_find_the_originals(self, server, call):
         """On the stack are the handler, what stands for it, and then the function that scripts know."""
         body = f"xpcall({call.partition(',')[0]}, function() found = debug.getinfo(3, 'f').func end{call[call.index(','):]}) "
         assert self.run(server, body + f"r:puts(tostring(found == nil or found == {call.partition(',')[0]}))").text == "true"
+
+    def test_metamethods_do_not_find_the_originals(self, server):
+        body = ("local search, found = package.searchers[3] package.cpath = nil "
+                "setmetatable(package, {__index = function() found = debug.getinfo(2, 'f').func end}) pcall(search, 'x') ")
+        assert self.run(server, body + "r:puts(tostring(found == search))").text == "true"
 
     def test_forgotten_files_are_flushed_and_closed(self, server):
         target = server.docroot / "out.txt"

@@ -309,6 +309,12 @@ class TestProcess:
         "table.sort({3, 2, 1}, function(a, b) for i = 1, 9 do if debug.setlocal(2, i, 7) then error('set') end end return a < b end) "
         "local co = coroutine.create(string.gsub) coroutine.resume(co, 'x', 'x', coroutine.yield) "
         "error(debug.getlocal((1 << 32) + 2, 1) == nil and debug.getlocal(co, 0, 1) == nil and 'not available')",
+        # what a Lua function works with, and takes for what it put there: a table that is being filled, the state of a loop
+        "local function f() for i = 1, 40 do local name = debug.getlocal(2, i) if name and name:find('^%(') then "
+        "if debug.setlocal(2, i, 0x41414141) then error('set') end end end return 1 end "
+        "local function fill() local t = {f(), 2, 3} return t[1] end "
+        "local function count() local n = 0 for i = 1.0, 2 do f() n = n + 1 end for i = 1, 2 do f() n = n + 1 end return n end "
+        "error(fill() + count() == 5 and 'not available')",
         # another kind of userdata, by a metatable that is the real one
         "local address = debug.upvalueid(handle, 1) debug.setmetatable(address, getmetatable(io.stdout)) "
         "print(io.type(address)) error('not available')",

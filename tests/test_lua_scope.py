@@ -3,14 +3,17 @@
 import os
 import re
 import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from harness import process
 from harness.client import Connection, fetch
-from harness.httpd import Sizes, has_module, load_module
+from harness.httpd import PATIENCE, Sizes, has_module, load_module
+from test_common import curl_speaks_http2
 
 COUNTER = "n = 0\nfunction handle(r) n = n + 1 r:puts(n) end\n"
 KEEPER = ("function handle(r) if not old then old = r r:puts('kept') else "
@@ -149,6 +152,29 @@ class TestEndOfConnection:
         deadline = time.monotonic() + 20
         while int(status(server)["Memory"]) > 8e6:
             assert time.monotonic() < deadline and fetch(server.port, "/c-conn.lua").text == "1"
+
+
+@pytest.mark.skipif(not (curl_speaks_http2() and has_module("http2")), reason="needs curl with HTTP/2 and mod_http2")
+class TestEndOfThread:
+    """mod_http2's threads end when they are idle."""
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4)
+    CONF = (load_module("http2") + "Protocols h2c http/1.1\nH2MinWorkers 1\nH2MaxWorkers 6\nH2MaxWorkerIdleSeconds 1\n"
+            + scope_conf("thread"))
+
+    def test_vms_of_threads_are_closed(self, server, mpm):
+        if mpm == "prefork":
+            pytest.skip("mod_http2 does not support it")
+        (server.docroot / "big-thread.lua").write_text("t = ('x'):rep(1 << 20)\nfunction handle(r) r.usleep(300000) r:puts(#t, ' ') end")
+        (server.docroot / "ok.lua").write_text("function handle(r) r:puts('ok') end")
+        for _ in range(3):
+            clients = [subprocess.Popen(["curl", "-sS", "--http2-prior-knowledge", server.url + "/big-thread.lua"],
+                                        stdout=subprocess.PIPE, text=True) for _ in range(6)]
+            assert [client.communicate(timeout=60)[0] for client in clients] == ["1048576 "] * 6
+            assert int(status(server)["Memory"]) > 2 << 20
+            process.wait_until(lambda: fetch(server.port, "/ok.lua").text == "ok" and int(status(server)["Memory"]) < 2 << 20,
+                               20 * PATIENCE)
 
 
 class TestSlowReader:

@@ -77,18 +77,32 @@ static void destroy_vm(idle_item *item, void *baton)
 
 const idle_pool_calls lp_child_calls = {create_vm, destroy_vm, NULL, NULL};
 
-/* A VM in no pool has no other use for the link. */
+/* A VM in no pool has no other use for the link. Without a lock: that may be gone when a thread
+ * ends with its child. */
 void lp_child_retire(lp_child *child, lp_vm *vm)
 {
-    apr_thread_mutex_lock(child->lock);
-    vm->item.next = (idle_item *)child->retired;
-    __atomic_store_n(&child->retired, vm, __ATOMIC_RELAXED);
-    apr_thread_mutex_unlock(child->lock);
+    lp_vm *first = __atomic_load_n(&child->retired, __ATOMIC_RELAXED);
+
+    do {
+        vm->item.next = (idle_item *)first;
+    } while (!__atomic_compare_exchange_n(&child->retired, &first, vm, 1, __ATOMIC_RELEASE,
+                                          __ATOMIC_RELAXED));
 }
 
 HOT_PATH int lp_child_has_retired(const lp_child *child)
 {
     return __atomic_load_n(&child->retired, __ATOMIC_RELAXED) != NULL;
+}
+
+/* The first of the list, or NULL. With the lock held, so that what is first stays in the list. */
+static lp_vm *take_retired(lp_child *child)
+{
+    lp_vm *vm = __atomic_load_n(&child->retired, __ATOMIC_ACQUIRE);
+
+    while (vm && !__atomic_compare_exchange_n(&child->retired, &vm, (lp_vm *)vm->item.next, 1,
+                                              __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    }
+    return vm;
 }
 
 /* One at a time, so that what a finalizer delays is no more than its own VM. */
@@ -98,10 +112,7 @@ void lp_child_reap(lp_child *child)
 
     do {
         apr_thread_mutex_lock(child->lock);
-        vm = child->retired;
-        if (vm) {
-            __atomic_store_n(&child->retired, (lp_vm *)vm->item.next, __ATOMIC_RELAXED);
-        }
+        vm = take_retired(child);
         apr_thread_mutex_unlock(child->lock);
         if (vm) {
             lp_vm_unmake(vm);

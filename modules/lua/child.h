@@ -25,9 +25,9 @@ typedef struct lp_child {
     watch *tick; /* closes VMs that were idle for long */
     apr_interval_time_t idle_timeout;
     apr_interval_time_t wait_timeout;
-    apr_thread_mutex_t *lock; /* guards `servers` and `retired` */
+    apr_thread_mutex_t *lock; /* guards `servers`, and taking from `retired` */
     apr_hash_t *servers;      /* LuaScope server: path -> pools, see scope.c */
-    lp_vm *retired;           /* to be closed; linked through their items */
+    lp_vm *retired;           /* atomic: to be closed; linked through their items */
     volatile int ending;      /* the child's pool is going: nothing may take a lock any more */
 } lp_child;
 
@@ -46,7 +46,8 @@ void lp_child_enter(void);
 void lp_child_leave(void);
 
 /* Closing a VM may run a script's finalizers. A thread that must not wait for those, such as the
- * one that listens, retires the VM; one that serves requests reaps: closes what was retired. */
+ * one that listens or one that ends, retires the VM; one that serves requests reaps: closes what
+ * was retired. */
 void lp_child_retire(lp_child *child, lp_vm *vm);
 int lp_child_has_retired(const lp_child *child);
 void lp_child_reap(lp_child *child);

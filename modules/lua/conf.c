@@ -178,13 +178,16 @@ static const char *add_path(cmd_parms *cmd, void *dir, const char *path)
 {
     const conf_slot *slot = cmd->info;
     const char **field = (const char **)((char *)dir + slot->offset);
+    const char *whole = ap_server_root_relative(cmd->pool, path);
 
     if (!strchr(path, '?')) {
         return apr_psprintf(cmd->pool, "%s: '%s' has no '?' where the module's name goes",
                             cmd->cmd->name, path);
     }
-    path = ap_server_root_relative(cmd->pool, path);
-    *field = *field ? apr_pstrcat(cmd->pool, *field, ";", path, NULL) : path;
+    if (!whole) {
+        return apr_psprintf(cmd->pool, "%s: '%s' is no valid path", cmd->cmd->name, path);
+    }
+    *field = *field ? apr_pstrcat(cmd->pool, *field, ";", whole, NULL) : whole;
     return NULL;
 }
 

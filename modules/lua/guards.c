@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Guards of library functions. What matters for one language feature lies elsewhere: coroutines and
- * xpcall in limit.c, require in require.c.
+ * xpcall in limit.c, lists in lists.c, require in require.c.
  *
  * A guard does one of three things: it settles a facade that the original would look into, marks
  * what the repair has to undo, or refuses. Then it calls the original in its own frame, so that
@@ -202,103 +202,6 @@ static int guarded_setlocale(lua_State *L)
     return 1;
 }
 
-/* Most elements that table.move and its kin are asked to move or sort. A loop in C can't be
- * stopped, and lengths need not be true: #t may be anything, and moving nil takes no memory. */
-#define MOST_ELEMENTS (1 << 26)
-
-/* __index and __newindex of what stands for a value, which is the upvalue. */
-static int get_behind(lua_State *L)
-{
-    lua_settop(L, 2);
-    lua_gettable(L, lua_upvalueindex(1));
-    return 1;
-}
-
-static int set_behind(lua_State *L)
-{
-    lua_settop(L, 3);
-    lua_settable(L, lua_upvalueindex(1));
-    return 0;
-}
-
-/* __len of it: the second upvalue. */
-static int length_behind(lua_State *L)
-{
-    lua_pushvalue(L, lua_upvalueindex(2));
-    return 1;
-}
-
-static const luaL_Reg behind[] = {
-    {"__index", get_behind}, {"__newindex", set_behind}, {"__len", length_behind}, {NULL, NULL}};
-
-/* [-0, +0, e] The length of the first argument, which is what it is from then on: an own __len
- * could say another when the original asks. */
-static lua_Integer fixed_length(lua_State *L)
-{
-    lua_Integer length;
-
-    if (luaL_getmetafield(L, 1, "__len") == LUA_TNIL) {
-        return lua_istable(L, 1) ? (lua_Integer)lua_rawlen(L, 1) : 0;
-    }
-    lua_pop(L, 1);
-    length = luaL_len(L, 1);
-    lua_newtable(L);
-    luaL_newlibtable(L, behind);
-    lua_pushvalue(L, 1);
-    lua_pushinteger(L, length);
-    luaL_setfuncs(L, behind, 2);
-    lua_setmetatable(L, -2);
-    lua_replace(L, 1);
-    return length;
-}
-
-static int moves_rest(lua_State *L)
-{
-    if (fixed_length(L) > MOST_ELEMENTS) {
-        return luaL_error(L, "too many elements to move");
-    }
-    return lp_guard_pass(L);
-}
-
-/* table.insert and table.remove move what lies behind the position, if one is given. */
-static int guarded_insert(lua_State *L)
-{
-    return lua_gettop(L) > 2 ? moves_rest(L) : lp_guard_pass(L);
-}
-
-static int guarded_remove(lua_State *L)
-{
-    return lua_isnoneornil(L, 2) ? lp_guard_pass(L) : moves_rest(L);
-}
-
-static int guarded_move(lua_State *L)
-{
-    lua_Integer first = luaL_checkinteger(L, 2);
-    lua_Integer last = luaL_checkinteger(L, 3);
-
-    if (last >= first && (lua_Unsigned)last - (lua_Unsigned)first > MOST_ELEMENTS) {
-        return luaL_argerror(L, 3, "too many elements to move");
-    }
-    return lp_guard_pass(L);
-}
-
-static int guarded_sort(lua_State *L)
-{
-    luaL_argcheck(L, fixed_length(L) <= MOST_ELEMENTS, 1, "array too big");
-    return lp_guard_pass(L);
-}
-
-static int guarded_concat(lua_State *L)
-{
-    lua_Integer first = luaL_optinteger(L, 3, 1);
-    lua_Integer last = lua_isnoneornil(L, 4) ? fixed_length(L) : luaL_checkinteger(L, 4);
-
-    if (last >= first && (lua_Unsigned)last - (lua_Unsigned)first > MOST_ELEMENTS) {
-        return luaL_error(L, "too many elements to join");
-    }
-    return lp_guard_pass(L);
-}
-
 /* Nothing, repeated: the one case that no memory limit ends. */
 static int guarded_rep(lua_State *L)
 {
@@ -368,18 +271,53 @@ static int reaches_deep(lua_State *L)
     return lp_guard_pass(L);
 }
 
-/* debug.getlocal and setlocal. What lies on the stack of a running C function is not there for
- * them: that relies on its types, and on being the only one to free it. */
-static int guarded_local(lua_State *L)
+/* [-0, +0, -] For debug.getlocal and setlocal: whether there is a running function at the level
+ * that is asked for. */
+static int find_level(lua_State *L, lua_State **of, lua_Debug *ar)
 {
-    lua_State *of = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+    int is_thread = lua_isthread(L, 1);
     int is_level;
-    int level = (int)lua_tointegerx(L, lua_isthread(L, 1) ? 2 : 1, &is_level); /* cut as by Lua */
+    int level = (int)lua_tointegerx(L, is_thread ? 2 : 1, &is_level); /* cut as by Lua */
+
+    *of = is_thread ? lua_tothread(L, 1) : L;
+    return is_level && lua_getstack(*of, level, ar) && lua_getinfo(*of, "S", ar);
+}
+
+/* What lies on the stack of a running C function is not there for debug.getlocal: that relies on
+ * its types, and on being the only one to free it. */
+static int guarded_getlocal(lua_State *L)
+{
+    lua_State *of;
     lua_Debug ar;
 
-    if (is_level && lua_getstack(of, level, &ar) && lua_getinfo(of, "S", &ar) && *ar.what == 'C') {
+    if (find_level(L, &of, &ar) && *ar.what == 'C') {
         lua_pushnil(L);
         return 1;
+    }
+    return reaches_deep(L);
+}
+
+/* Nor for debug.setlocal; and of a Lua function only what has a name in its source: Lua relies on
+ * the types of the values that it works with ("(temporary)", "(for state)"). */
+static int guarded_setlocal(lua_State *L)
+{
+    lua_State *of;
+    lua_Debug ar;
+
+    if (find_level(L, &of, &ar)) {
+        int number = (int)luaL_checkinteger(L, lua_isthread(L, 1) ? 3 : 2);
+        const char *name = NULL;
+
+        if (*ar.what != 'C' && lua_checkstack(of, 1)) {
+            name = lua_getlocal(of, &ar, number);
+        }
+        if (name) {
+            lua_pop(of, 1);
+        }
+        if (!name || (*name == '(' && strcmp(name, "(vararg)") != 0)) {
+            lua_pushnil(L);
+            return 1;
+        }
     }
     return reaches_deep(L);
 }
@@ -461,11 +399,6 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"os", "exit", refused_exit},
                                   {"os", "setlocale", guarded_setlocale},
                                   {"package", "loadlib", loads_library},
-                                  {"table", "insert", guarded_insert},
-                                  {"table", "remove", guarded_remove},
-                                  {"table", "move", guarded_move},
-                                  {"table", "sort", guarded_sort},
-                                  {"table", "concat", guarded_concat},
                                   {"string", "rep", guarded_rep},
                                   {"math", "randomseed", guarded_randomseed},
                                   {"io", "open", opens_file},
@@ -475,11 +408,11 @@ static const lp_guard guards[] = {{"_G", "next", raw_access},
                                   {"io", "input", opens_file},
                                   {"io", "output", opens_file},
                                   {"debug", "debug", reaches_deep},
-                                  {"debug", "getlocal", guarded_local},
+                                  {"debug", "getlocal", guarded_getlocal},
                                   {"debug", "getmetatable", guarded_debug_getmetatable},
                                   {"debug", "getupvalue", guarded_getupvalue},
                                   {"debug", "getuservalue", reaches_deep},
-                                  {"debug", "setlocal", guarded_local},
+                                  {"debug", "setlocal", guarded_setlocal},
                                   {"debug", "setmetatable", guarded_debug_setmetatable},
                                   {"debug", "setupvalue", guarded_setupvalue},
                                   {"debug", "setuservalue", refused_setuservalue},

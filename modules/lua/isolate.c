@@ -213,23 +213,6 @@ static void set_locked(lua_State *L, lp_facade number, const char *name)
     lua_pop(L, 1);
 }
 
-/* [-0, +0, m] The facade on top becomes what the searchers for C libraries take for `package`: they
- * read package.cpath from their first upvalue, and are themselves the first upvalue of a guard. */
-static void attach_searchers(lua_State *L)
-{
-    int facade = lua_gettop(L);
-
-    lp_facade_push_locked(L, LP_FACADE_SEARCHERS);
-    for (int i = 3; i <= 4; i++) {
-        lua_rawgeti(L, -1, i);
-        lua_getupvalue(L, -1, 1);
-        lua_pushvalue(L, facade);
-        lua_setupvalue(L, -2, 1);
-        lua_pop(L, 2);
-    }
-    lua_settop(L, facade);
-}
-
 /* [-0, +0, m] The facade on top becomes what C libraries take for package.loaded: they get the
  * registry's table of names, whose own entries are there only for Lua's error messages, which look
  * for the name of a function without asking metatables. */
@@ -262,9 +245,7 @@ static void attach(lua_State *L, lp_facade number)
         set_locked(L, LP_FACADE_PACKAGE, "searchers");
         return;
     }
-    if (number == LP_FACADE_PACKAGE) {
-        attach_searchers(L);
-    } else if (number == LP_FACADE_STRING) {
+    if (number == LP_FACADE_STRING) {
         lua_pushliteral(L, "");
         lua_getmetatable(L, -1); /* facade, "", its metatable */
         lua_pushvalue(L, -3);

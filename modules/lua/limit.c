@@ -24,14 +24,15 @@ typedef struct lp_thread {
 } lp_thread;
 static __thread lp_thread this_thread;
 
-/* Runs at each instruction of an overdue script. */
+/* Runs at each instruction of an overdue script, and where a C function is called: also by one,
+ * such as table.sort. */
 static void raise_overdue(lua_State *L, lua_Debug *ar)
 {
     const lp_vm *vm = lp_vm_of(L);
     apr_int64_t limit;
 
     (void)ar;
-    if (!vm->overdue) { /* the hook came late, for a use that has ended */
+    if (!vm->overdue || this_thread.current != vm) { /* it came late, for a use that has ended */
         lua_sethook(L, NULL, 0, 0);
         return;
     }
@@ -50,7 +51,7 @@ static void raise_overdue(lua_State *L, lua_Debug *ar)
 static void stop(lp_vm *vm, lua_State *L)
 {
     vm->overdue = 1;
-    lua_sethook(L, raise_overdue, LUA_MASKCOUNT, 1);
+    lua_sethook(L, raise_overdue, LUA_MASKCOUNT | LUA_MASKCALL, 1);
 }
 
 /* The signal's handler: in the thread that runs the script, between any two of its machine

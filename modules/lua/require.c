@@ -248,12 +248,19 @@ static int search_lua(lua_State *L)
     return 2;
 }
 
-/* The searchers for C libraries; upvalue: Lua's own. */
+/* The searchers for C libraries; upvalues: Lua's own, and what that takes for `package`: no script
+ * runs, be it a message handler or a metamethod, while the original is on the stack. */
 static int search_c(lua_State *L)
 {
+    luaL_checkstring(L, 1);
+    lua_settop(L, 1);
+    push_package_field(L, "cpath", LUA_TSTRING);
+    lua_setfield(L, lua_upvalueindex(2), "cpath");
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    if (lua_pcall(L, 1, LUA_MULTRET, 0) != LUA_OK) {
+        return lua_error(L);
+    }
     if (lua_isfunction(L, 1)) {
         lp_vm_of(L)->foreign = 1;
     }
@@ -275,7 +282,10 @@ void lp_require_install(lua_State *L)
     lua_rawseti(L, -2, 2);
     for (int i = 3; i <= 4; i++) {
         lua_rawgeti(L, -1, i);
-        lua_pushcclosure(L, search_c, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_setupvalue(L, -3, 1);
+        lua_pushcclosure(L, search_c, 2);
         lua_rawseti(L, -2, i);
     }
     lua_pushcfunction(L, guarded_require);

@@ -231,31 +231,85 @@ static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, int fr
     return enter_kept(lease, k);
 }
 
-/* The keepers of this thread, by virtual host and file. Threads end with their child, so nothing of
- * it is ever freed. */
+/* The keepers of this thread, by virtual host and file. */
+static __thread apr_pool_t *thread_pool;
+static __thread apr_hash_t *thread_keepers;
+
+/* Its destructor is called when a thread ends that has keepers: mod_http2's do when they are idle,
+ * the MPM's with their child. */
+static pthread_key_t end_of_thread;
+
+/* A pthread_key_create() destructor. */
+static void drop_thread(void *baton)
+{
+    lp_child *child = baton;
+
+    for (apr_hash_index_t *i = apr_hash_first(NULL, thread_keepers); i; i = apr_hash_next(i)) {
+        void *k;
+
+        apr_hash_this(i, NULL, NULL, &k);
+        if (((keeper *)k)->vm) {
+            lp_child_retire(child, ((keeper *)k)->vm);
+        }
+    }
+    apr_pool_destroy(thread_pool);
+}
+
+static apr_status_t delete_key(void *unused)
+{
+    (void)unused;
+    pthread_key_delete(end_of_thread);
+    return APR_SUCCESS;
+}
+
+/* Threads that go on when the child's pool goes keep what they have: the process ends. */
+apr_status_t lp_scope_init(apr_pool_t *pchild)
+{
+    int failed = pthread_key_create(&end_of_thread, drop_thread);
+
+    if (!failed) {
+        apr_pool_pre_cleanup_register(pchild, NULL, delete_key);
+    }
+    return failed;
+}
+
+static apr_status_t make_thread_keepers(lp_child *child)
+{
+    apr_status_t rv = apr_pool_create_unmanaged(&thread_pool);
+
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    rv = pthread_setspecific(end_of_thread, child);
+    if (rv != APR_SUCCESS) {
+        apr_pool_destroy(thread_pool);
+        return rv;
+    }
+    thread_keepers = apr_hash_make(thread_pool);
+    return APR_SUCCESS;
+}
+
 static apr_status_t enter_thread(lp_lease *lease)
 {
-    static __thread apr_pool_t *pool;
-    static __thread apr_hash_t *keepers;
     const char *key;
     apr_ssize_t length;
     keeper *k;
 
-    if (!pool) {
-        apr_status_t rv = apr_pool_create_unmanaged(&pool);
+    if (!thread_keepers) {
+        apr_status_t rv = make_thread_keepers(lease->child);
         if (rv != APR_SUCCESS) {
             return rv;
         }
-        keepers = apr_hash_make(pool);
     }
     /* virtual hosts share no state, though they may share files */
     key = apr_psprintf(lease->r->pool, "%pp:%s", (void *)lease->r->server, lease->r->filename);
     length = (apr_ssize_t)strlen(key);
-    k = apr_hash_get(keepers, key, length);
+    k = apr_hash_get(thread_keepers, key, length);
     if (!k) {
-        k = apr_pcalloc(pool, sizeof *k);
+        k = apr_pcalloc(thread_pool, sizeof *k);
         k->child = lease->child;
-        apr_hash_set(keepers, apr_pstrmemdup(pool, key, (apr_size_t)length), length, k);
+        apr_hash_set(thread_keepers, apr_pstrmemdup(thread_pool, key, (apr_size_t)length), length,
+                     k);
     }
     return enter_kept(lease, k);
 }

@@ -15,6 +15,9 @@ typedef struct lp_lease {
     int ends;            /* the use ends with the call */
 } lp_lease;
 
+/* In child_init. */
+apr_status_t lp_scope_init(apr_pool_t *pchild);
+
 /* Gets the VM for a call of the script that `r` is for. APR_TIMEUP: none came free in time; other
  * errors: none could be made (it is logged why). */
 apr_status_t lp_scope_enter(lp_lease *lease, lp_child *child, request_rec *r, const lp_conf *conf);

@@ -7,6 +7,7 @@
 #include "modules/lua/guards.h"
 #include "modules/lua/isolate.h"
 #include "modules/lua/limit.h"
+#include "modules/lua/lists.h"
 #include "modules/lua/request.h"
 #include "modules/lua/require.h"
 #include "modules/lua/run.h"
@@ -127,6 +128,7 @@ static int furnish(lua_State *L)
     lp_finalizer_install(L);
     lp_apache2_install(L);
     lp_guards_install(L);
+    lp_lists_install(L);
     lp_limit_install(L);
     lp_require_install(L);
     lp_script_install(L);
