@@ -285,20 +285,49 @@ class TestExclusiveMovedToMain(TestExclusiveInMain):
 
 
 class TestFailureToGrow:
-    def test_an_interpreter_that_could_not_be_made_is_tried_again_later(self, make_httpd, mpm):
+    CONF = "LoadModule pypool_module {run}/own/mod_pypool.so\n" + PATH + \
+        location("/slow", "PythonHandler who::slow", "PythonInterpreters 2 exclusive") + \
+        location("/hold", "PythonHandler who::hold", "PythonInterpreters 2 exclusive", "PythonPoolWaitTimeout 20s")
+
+    @pytest.fixture
+    def lone(self, make_httpd, mpm):
+        """With one interpreter, and without the package that others need."""
         if mpm == "prefork":
             pytest.skip("a process serves one request at a time")
-        server = make_httpd(modules=(), scripts="pyscripts", conf="LoadModule pypool_module {run}/own/mod_pypool.so\n" +
-                            PATH + location("/slow", "PythonHandler who::slow", "PythonInterpreters 2 exclusive"))
+        server = make_httpd(modules=(), scripts="pyscripts", conf=self.CONF)
         shutil.copytree(Path(moduledir()) / "pypool", server.run / "own" / "pypool")
         shutil.copy(Path(moduledir()) / "mod_pypool.so", server.run / "own")
         server.start()
         get(server, "/slow")
         (server.run / "own" / "pypool").rename(server.run / "own" / "away")
-        with server.expect_log("PP101: an interpreter could not be made ready"):
-            assert len({answer.split()[1] for answer in at_once(server, "/slow", 3)}) == 1
+        return server
+
+    def bring_back(self, server):
         server.log.wait_for("PP101: the package mod_python is looked for")
         (server.run / "own" / "away").rename(server.run / "own" / "pypool")
+
+    def test_who_waits_meanwhile_makes_one_when_that_is_possible(self, lone):
+        """The only interpreter is in use all the time."""
+        held, waited = [], []
+        free = lone.docroot / "free"
+        first = threading.Thread(target=lambda: held.append(get(lone, f"/hold?{free}")))
+        second = threading.Thread(target=lambda: waited.append(get(lone, "/hold?/")))
+        first.start()
+        while status(lone, "Busy") < 1:
+            assert first.is_alive()
+        with lone.expect_log("PP101: an interpreter could not be made ready"):
+            second.start()
+            self.bring_back(lone)
+        second.join()
+        assert not held
+        free.touch()
+        first.join()
+        assert held[0].split()[1] != waited[0].split()[1]
+
+    def test_an_interpreter_that_could_not_be_made_is_tried_again_later(self, lone):
+        with lone.expect_log("PP101: an interpreter could not be made ready"):
+            assert len({answer.split()[1] for answer in at_once(lone, "/slow", 3)}) == 1
+        self.bring_back(lone)
         end = time.monotonic() + 30
-        while len({answer.split()[1] for answer in at_once(server, "/slow", 3)}) == 1:
+        while len({answer.split()[1] for answer in at_once(lone, "/slow", 3)}) == 1:
             assert time.monotonic() < end

@@ -58,6 +58,15 @@ static pp_group *buckets[BUCKETS]; /* by hash of the name; atomic heads */
 static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding a group */
 static interp_pool *main_pool;                                  /* guarded by groups_lock */
 
+/* Of the clock by which condition variables wait. */
+static apr_time_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (apr_time_t)t.tv_sec * APR_USEC_PER_SEC + t.tv_nsec / 1000;
+}
+
 /* malloc'd and never freed, like what it holds: it lives as long as the process. */
 static interp_pool *pool_make(int usual, int most, int own_gil)
 {
@@ -266,7 +275,7 @@ static int is_full(const interp_pool *pool, int made)
 {
     apr_time_t pause = __atomic_load_n(&pool->pause, __ATOMIC_RELAXED);
 
-    return made >= pool->most || (made && pause && watchdog_now() < pause);
+    return made >= pool->most || (made && pause && now() < pause);
 }
 
 /* With the lock held, which is given up meanwhile: makes one more member, already taken. NULL when
@@ -293,7 +302,7 @@ static pp_interp *grow(pp_group *group, interp_pool *pool)
         pool->made--;
         pool->failures++;
         if (pool->made)
-            __atomic_store_n(&pool->pause, watchdog_now() + PAUSE, __ATOMIC_RELAXED);
+            __atomic_store_n(&pool->pause, now() + PAUSE, __ATOMIC_RELAXED);
     }
     pthread_cond_broadcast(&pool->changed);
     return interp;
@@ -336,17 +345,18 @@ static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_inter
     return *interp ? APR_SUCCESS : PP_GROUP_FAILED;
 }
 
-/* On the monotonic clock, which pool_make gave the condition variable. */
-static struct timespec deadline_after(apr_int64_t wait)
+/* With the lock held, which is given up meanwhile: until something has changed, the pause after a
+ * failure is over (then one more may be made) or it is `until`. */
+static void wait_for_change(interp_pool *pool, apr_time_t until)
 {
-    struct timespec t;
+    apr_time_t pause = __atomic_load_n(&pool->pause, __ATOMIC_RELAXED);
+    struct timespec end;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += wait / APR_USEC_PER_SEC;
-    t.tv_nsec += wait % APR_USEC_PER_SEC * 1000;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
+    if (pool->made < pool->most && pause && pause < until)
+        until = pause;
+    end.tv_sec = until / APR_USEC_PER_SEC;
+    end.tv_nsec = until % APR_USEC_PER_SEC * 1000;
+    pthread_cond_timedwait(&pool->changed, &pool->lock, &end);
 }
 
 /* In no order: who looks first when an interpreter becomes free has it. A wait ends at the
@@ -355,7 +365,7 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
                                       pp_interp **interp)
 {
     pp_counters *counters = pp_child_started()->counters;
-    struct timespec deadline = deadline_after(wait);
+    apr_time_t deadline = now() + wait;
     int failures, late = 0;
 
     pthread_mutex_lock(&pool->lock);
@@ -366,7 +376,8 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
            pool == __atomic_load_n(&group->pool, __ATOMIC_ACQUIRE)) {
         if (is_full(pool, pool->made)) {
             pp_count(counters->waits);
-            late = pthread_cond_timedwait(&pool->changed, &pool->lock, &deadline);
+            wait_for_change(pool, deadline);
+            late = now() >= deadline;
         } else if ((!pool->made && pool->failures != failures) || (*interp = grow(group, pool))) {
             break;
         }

@@ -20,6 +20,13 @@ def slow(req):
     return handler(req)
 
 
+def hold(req):
+    """Until there is a file of that name."""
+    while not os.path.exists(req.args):
+        time.sleep(0.02)
+    return handler(req)
+
+
 def compute(req):
     """For 20 ms."""
     end = time.thread_time() + 0.02
