@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which interpreter serves which request, how many there are, and who waits for whom."""
 import os
+import re
 import shutil
 import sys
 import threading
@@ -287,7 +288,9 @@ class TestExclusiveMovedToMain(TestExclusiveInMain):
 class TestFailureToGrow:
     CONF = "LoadModule pypool_module {run}/own/mod_pypool.so\n" + PATH + \
         location("/slow", "PythonHandler who::slow", "PythonInterpreters 2 exclusive") + \
-        location("/hold", "PythonHandler who::hold", "PythonInterpreters 2 exclusive", "PythonPoolWaitTimeout 20s")
+        location("/hold", "PythonHandler who::hold", "PythonInterpreters 2 exclusive", "PythonPoolWaitTimeout 20s") + \
+        location("/one", "PythonHandler who", "PythonInterpreter one") + \
+        location("/two", "PythonHandler who", "PythonInterpreter two") + "LogLevel pypool:info\n"
 
     @pytest.fixture
     def lone(self, make_httpd, mpm):
@@ -331,3 +334,16 @@ class TestFailureToGrow:
         end = time.monotonic() + 30
         while len({answer.split()[1] for answer in at_once(lone, "/slow", 3)}) == 1:
             assert time.monotonic() < end
+
+    def test_the_numbers_of_those_that_could_not_be_made_are_used_again(self, lone):
+        """Otherwise two applications that fail side by side use them all up."""
+        lone.log.allow("PP101: |PP016: ")
+        threads = [threading.Thread(target=lambda path=path: [get(lone, path) for _ in range(10)]) for path in ("/one", "/two")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.bring_back(lone)
+        assert (get(lone, "/one").split()[2], get(lone, "/two").split()[2]) == ("one", "two")
+        made = [re.search(r"PP001: interpreter (\d+) ", line) for line in lone.error_log()]
+        assert [int(found[1]) for found in made if found] == [1, 2, 3]

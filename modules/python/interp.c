@@ -24,13 +24,14 @@ APLOG_USE_MODULE(pypool);
 
 #define MOST_INTERPRETERS 4096
 
-/* All interpreters of the child by index; only grows. An entry is set before `made` counts it. */
+/* All interpreters of the child by index; atomic. An entry is set when its interpreter is ready, and
+ * then stays. */
 static pp_interp *interps[MOST_INTERPRETERS];
-static apr_uint32_t made;
+static char taken[MOST_INTERPRETERS]; /* indexes in use, or about to be; atomic */
 
 void pp_interp_each(void (*visit)(pp_interp *interp, void *baton), void *baton)
 {
-    apr_uint32_t i = __atomic_load_n(&made, __ATOMIC_ACQUIRE);
+    int i = MOST_INTERPRETERS;
 
     while (i--) {
         pp_interp *interp = __atomic_load_n(&interps[i], __ATOMIC_ACQUIRE);
@@ -123,24 +124,20 @@ static int furnish(pp_interp *interp, const char *application, const char *deny)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* A number for `interp`, or -1 when there are too many. */
+/* The lowest number that is free, or -1 when there are too many. */
 static int take_index(void)
 {
-    apr_uint32_t index = __atomic_fetch_add(&made, 1, __ATOMIC_ACQ_REL);
+    int i;
 
-    if (index < MOST_INTERPRETERS)
-        return (int)index;
-    __atomic_fetch_sub(&made, 1, __ATOMIC_ACQ_REL);
+    for (i = 0; i < MOST_INTERPRETERS; i++)
+        if (!__atomic_exchange_n(&taken[i], 1, __ATOMIC_ACQ_REL))
+            return i;
     return -1;
 }
 
-/* Gives the number back if it is the last one; else it stays unused. */
 static void give_index(int index)
 {
-    apr_uint32_t last = (apr_uint32_t)index + 1;
-
-    __atomic_compare_exchange_n(&made, &last, (apr_uint32_t)index, 0, __ATOMIC_ACQ_REL,
-                                __ATOMIC_RELAXED);
+    __atomic_store_n(&taken[index], 0, __ATOMIC_RELEASE);
 }
 
 /* With the new interpreter current, as it is afterwards: makes it ready. 0, or -1 after a log

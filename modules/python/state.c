@@ -113,6 +113,8 @@ pp_thread *pp_thread_adopt(pp_interp *interp, PyThreadState *python)
 void pp_thread_forget(pp_interp *interp)
 {
     recent = NULL;
+    if (interp->index >= row->size)
+        return; /* there was no memory for it */
     free(row->states[interp->index]);
     row->states[interp->index] = NULL;
 }
