@@ -128,6 +128,17 @@ class TestDetails:
     SIZES = Sizes(threads=2, prefork=1)
     CONF = "LuaErrorDetails On\n"
 
+    LARGE = "('<large>'):rep(1 << 20)"
+
+    @pytest.mark.parametrize("script", [f"error({LARGE})", f"error(setmetatable({{}}, {{__tostring = function() return {LARGE} end}}))",
+                                        "load('local ' .. ('n'):rep(1 << 22) .. ' = nil ' .. ('n'):rep(1 << 22) .. '()')()"])
+    def test_a_message_without_end_is_cut(self, server, script):
+        """httpd would copy it, escaped too, outside of LuaMemoryLimit."""
+        (server.docroot / "large.lua").write_text(f"function handle(r) local ok, why = pcall(function() {script} end) error(why) end")
+        with server.expect_log("LP001: .*(large|nnn|string)"):
+            answer = fetch(server.port, "/large.lua")
+        assert answer.status == 500 and 8000 < len(answer.body) < 100_000
+
     def test_the_client_sees_message_and_traceback_escaped(self, server):
         (server.docroot / "bad.lua").write_text("function handle(r)\nerror('<script>&')\nend")
         with server.expect_log("LP001"):

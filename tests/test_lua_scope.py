@@ -75,6 +75,17 @@ class TestScopes:
         assert "".join(fetch(server.port, f"/c-{scope}.lua").text for _ in range(2)) == other_connection
 
     @pytest.mark.parametrize("scope", ["server", "conn"])
+    @pytest.mark.parametrize("state", ["kept", "local kept"])
+    def test_a_large_state_lives_as_long(self, server, scope, state):
+        """More than half of LuaMemoryLimit; as garbage too."""
+        name = f"{state.split()[0]}-{scope}.lua"
+        (server.docroot / name).write_text(
+            f"n = 0 function handle(r) n = n + 1 if n == 1 then {state} = {{}} for i = 1, 19 do kept[i] = ('x'):rep(1 << 21) .. i end end "
+            "r:puts(n) end")
+        with Connection(server.port) as c:
+            assert "".join(c.get("/" + name).text for _ in range(3)) == "123"
+
+    @pytest.mark.parametrize("scope", ["server", "conn"])
     def test_each_file_has_a_state_of_its_own(self, server, scope):
         for name in "ab":
             (server.docroot / f"{name}-{scope}.lua").write_text(COUNTER)

@@ -347,15 +347,21 @@ static int guarded_xpcall(lua_State *L)
     return lp_guard_pass(L);
 }
 
+/* The finalizer may require a module while the VM compiles one. */
 void lp_limit_call(lua_State *L)
 {
     lua_State *co = lua_newthread(L);
+    lp_vm *vm = lp_vm_of(L);
+    const script *held = vm->held;
     int results, status;
 
     lua_insert(L, -3); /* the coroutine stays, so that it is not collected */
     lua_insert(L, -2);
     lua_xmove(L, co, 1);
+    vm->held = NULL;
     status = resume(L, co, 1, &results);
+    script_release(vm->held);
+    vm->held = held;
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(co, L, 1);
         lua_error(L);

@@ -415,16 +415,13 @@ static void put(idle_pool *pool, lp_vm *vm, int healthy)
     }
 }
 
-/* Whether a VM whose state goes on may do so; sweeps it if need be. */
+/* Whether a VM whose state goes on may do so, however large that is; sweeps it if need be. */
 static int goes_on(lp_vm *vm, int healthy)
 {
-    if (!healthy || lp_vm_is_bloated(vm)) {
-        return 0;
-    }
-    if (lp_vm_wants_sweep(vm)) {
+    if (healthy && lp_vm_wants_sweep(vm)) {
         lp_vm_sweep(vm);
     }
-    return 1;
+    return healthy;
 }
 
 /* Over HTTP/2 the thread that ends a request serves none. */

@@ -14,6 +14,13 @@
 #define INNER_LEVELS 12
 #define OUTER_LEVELS 8
 
+/* Most bytes of a message that are kept: about what an entry of the log has room for. A script's
+ * may be as large as its memory, and would be copied several times. */
+#define MESSAGE_MOST 8192
+
+/* Likewise of a function's name. */
+#define NAME_MOST 200
+
 /* For a protected call: the text that the object at index 1 gives of itself. */
 static int text_of(lua_State *L)
 {
@@ -31,7 +38,8 @@ static const char *describe_object(lua_State *L, apr_pool_t *p)
     lua_pushcfunction(L, text_of);
     lua_pushvalue(L, 1);
     if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
-        text = apr_psprintf(p, "(error object is a %s value: %s)", kind, lua_tostring(L, -1));
+        text = apr_psprintf(p, "(error object is a %s value: %.*s)", kind, MESSAGE_MOST,
+                            lua_tostring(L, -1));
     } else {
         text = apr_psprintf(p, "(error object is a %s value, whose __tostring fails)", kind);
     }
@@ -42,7 +50,7 @@ static const char *describe_object(lua_State *L, apr_pool_t *p)
 static const char *message_of(lua_State *L, apr_pool_t *p)
 {
     if (lua_type(L, 1) == LUA_TSTRING) {
-        return apr_pstrdup(p, lua_tostring(L, 1));
+        return apr_pstrndup(p, lua_tostring(L, 1), MESSAGE_MOST);
     }
     if (lua_isnil(L, 1)) {
         return "(error object is nil)";
@@ -59,8 +67,8 @@ static const char *level_line(lua_State *L, apr_pool_t *p, lua_Debug *ar)
     where = ar->currentline > 0 ? apr_psprintf(p, "%s:%d:", ar->short_src, ar->currentline)
                                 : apr_psprintf(p, "%s:", ar->short_src);
     if (ar->name) {
-        return apr_psprintf(p, "%s in %s '%s'", where, *ar->namewhat ? ar->namewhat : "function",
-                            ar->name);
+        return apr_psprintf(p, "%s in %s '%.*s'", where, *ar->namewhat ? ar->namewhat : "function",
+                            NAME_MOST, ar->name);
     }
     if (*ar->what == 'm') {
         return apr_pstrcat(p, where, " in main chunk", NULL);
