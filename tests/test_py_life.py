@@ -71,6 +71,30 @@ class TestHazards:
             assert get(server, "/adds") == 410
 
 
+class TestRequestsWithinRequests:
+    """They have pools and a connection in common, so one thread at a time uses any of them."""
+    MODULES = ("pypool",)
+    SCRIPTS = "pyscripts"
+    SIZES = Sizes(threads=4)
+    CONF = PATH + "".join(location(f"/{name}", f"PythonHandler within::{name}")
+                          for name in ("outer", "asks", "kept", "asks_while_one_writes"))
+
+    def test_threads_of_the_inner_one_may_use_both(self, server):
+        assert get(server, "/outer?/asks") == "/outer /asks"
+
+    def test_what_is_kept_of_the_inner_one_is_over(self, server):
+        for _ in range(3):
+            assert get(server, "/outer?/kept") == "over"
+
+    def test_while_one_sends_nobody_touches_the_other(self, server):
+        """The client takes nothing until it is known."""
+        with Connection(server.port) as c:
+            c.send(b"GET /outer?/asks_while_one_writes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            server.log.wait_for("within: 0 have asked", seconds=20)
+            assert len(c.response().body) == 1 << 25
+        server.log.wait_for("within: all have asked", seconds=20)
+
+
 class TestAlone:
     MODULES = ("pypool",)
     SCRIPTS = "pyscripts"

@@ -20,6 +20,8 @@ extern module AP_MODULE_DECLARE_DATA pypool_module;
 typedef struct pp_call {
     request_rec *r;
     PyObject *req;           /* borrowed: the script's `req` while it is open, else NULL */
+    PyObject *around;        /* borrowed: see pp_run, or NULL */
+    unsigned lent;           /* what pp_gate_lend gave for it */
     PyObject *module;        /* borrowed: `_apache` of the interpreter that serves the call */
     const char *interpreter; /* name of the application: req.interpreter */
     const char *phase;       /* "PythonHandler": req.phase */

@@ -15,39 +15,59 @@
 #define RETRY_INTERVAL apr_time_from_msec(1)
 #define MANY_LOOKS     20
 
-static int try_take(pp_guard *guard, unsigned long me)
+static int try_take(pp_gate *gate, unsigned long me)
 {
     unsigned long nobody = 0;
 
-    return atomic_compare_exchange_strong_explicit(&guard->inside, &nobody, me,
-                                                   memory_order_acquire, memory_order_relaxed);
+    return atomic_compare_exchange_strong_explicit(&gate->inside, &nobody, me, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
 
-/* Sleeps until the guard is free. After many vain looks the others are asked to stand back. */
-static void wait_for_guard(pp_guard *guard, unsigned long me)
+/* Sleeps until the gate is free. After many vain looks the others are asked to stand back. */
+static void wait_for_gate(pp_gate *gate, unsigned long me)
 {
     int looks = 0;
 
     do {
         if (++looks == MANY_LOOKS)
-            atomic_fetch_add_explicit(&guard->starving, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&gate->starving, 1, memory_order_relaxed);
         Py_BEGIN_ALLOW_THREADS
         apr_sleep(RETRY_INTERVAL);
         Py_END_ALLOW_THREADS
-    } while (!try_take(guard, me));
+    } while (!try_take(gate, me));
     if (looks >= MANY_LOOKS)
-        atomic_fetch_sub_explicit(&guard->starving, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&gate->starving, 1, memory_order_relaxed);
 }
 
 /* Only the thread that wrote its identity there can find it there, so the first look needs no
  * order. */
-HOT_PATH void pp_guard_take(pp_guard *guard)
+HOT_PATH void pp_gate_take(pp_gate *gate)
 {
     unsigned long me = pp_guard_self();
 
-    if (atomic_load_explicit(&guard->inside, memory_order_relaxed) != me &&
-        (atomic_load_explicit(&guard->starving, memory_order_relaxed) || !try_take(guard, me)))
-        wait_for_guard(guard, me);
+    if (atomic_load_explicit(&gate->inside, memory_order_relaxed) != me &&
+        (atomic_load_explicit(&gate->starving, memory_order_relaxed) || !try_take(gate, me)))
+        wait_for_gate(gate, me);
+}
+
+unsigned pp_gate_lend(pp_gate *gate)
+{
+    unsigned depth;
+
+    if (atomic_load_explicit(&gate->inside, memory_order_relaxed) != pp_guard_self())
+        return 0;
+    depth = gate->depth;
+    gate->depth = 0;
+    atomic_store_explicit(&gate->inside, 0, memory_order_release);
+    return depth;
+}
+
+void pp_gate_retake(pp_gate *gate, unsigned depth)
+{
+    if (!depth)
+        return;
+    pp_gate_take(gate);
+    gate->depth = depth;
 }
 
 int pp_guard_judge(pp_guard *guard)
@@ -66,8 +86,8 @@ int pp_guard_judge(pp_guard *guard)
 static void change(pp_guard *guard, pp_guard_state state)
 {
     atomic_store_explicit(&guard->state, state, memory_order_release);
-    pp_guard_take(guard);
-    guard->depth++;
+    pp_gate_take(guard->gate);
+    guard->gate->depth++;
     pp_guard_leave(guard);
 }
 

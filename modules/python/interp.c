@@ -24,8 +24,8 @@ APLOG_USE_MODULE(pypool);
 
 #define MOST_INTERPRETERS 4096
 
-/* All interpreters of the child by index; atomic. An entry is set when its interpreter is ready, and
- * then stays. */
+/* All interpreters of the child by index; atomic. An entry is set when its interpreter is ready,
+ * and then stays. */
 static pp_interp *interps[MOST_INTERPRETERS];
 static char taken[MOST_INTERPRETERS]; /* indexes in use, or about to be; atomic */
 

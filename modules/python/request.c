@@ -13,8 +13,9 @@
 #include "modules/python/apache_module.h"
 #include "modules/python/field.h"
 
-/* New reference, GC-tracked. */
-static pp_request *request_alloc(PyTypeObject *type, request_rec *r, pp_call *call)
+/* New reference, GC-tracked. `around`: the one whose gate it shares, or NULL. */
+static pp_request *request_alloc(PyTypeObject *type, request_rec *r, pp_call *call,
+                                 PyObject *around)
 {
     pp_request *self = PyObject_GC_New(pp_request, type);
 
@@ -26,6 +27,8 @@ static pp_request *request_alloc(PyTypeObject *type, request_rec *r, pp_call *ca
            sizeof(*self) - offsetof(pp_request, dict));
     self->r = r;
     self->call = call;
+    self->around = Py_XNewRef(around);
+    pp_guard_init(&self->guard, around ? &((pp_request *)around)->guard : NULL);
     PyObject_GC_Track(self);
     return self;
 }
@@ -38,14 +41,14 @@ static int is_as_new(PyObject *op)
     (void)op;
     return 0; /* its references are counted in several places */
 #else
-    return Py_REFCNT(op) == 1 && !((pp_request *)op)->dict;
+    return Py_REFCNT(op) == 1 && !((pp_request *)op)->dict && !((pp_request *)op)->around;
 #endif
 }
 
 /* Whatever belonged to the request before was dropped when that ended. */
 static PyObject *reopen(pp_request *self, pp_call *call)
 {
-    memset(&self->guard, 0, sizeof(self->guard));
+    pp_guard_init(&self->guard, NULL);
     self->r = call->r;
     self->call = call;
     self->content_type_set = 0;
@@ -54,15 +57,16 @@ static PyObject *reopen(pp_request *self, pp_call *call)
 
 HOT_PATH PyObject *pp_request_new(pp_call *call, PyObject **spare)
 {
+    PyTypeObject *type;
     PyObject *kept = *spare;
 
     *spare = NULL;
-    if (kept && is_as_new(kept)) {
+    if (kept && !call->around && is_as_new(kept)) {
         call->req = reopen((pp_request *)kept, call);
     } else {
         Py_XDECREF(kept);
-        call->req =
-            (PyObject *)request_alloc(pp_state_of(call->module)->request_type, call->r, call);
+        type = pp_state_of(call->module)->request_type;
+        call->req = (PyObject *)request_alloc(type, call->r, call, call->around);
     }
     return call->req;
 }
@@ -81,7 +85,8 @@ PyObject *pp_request_beside(pp_request *self, int which)
     if (call && call->req && call->module == self->call->module)
         return Py_NewRef(call->req);
     if (!self->related[which])
-        self->related[which] = (PyObject *)request_alloc(Py_TYPE(self), other, self->call);
+        self->related[which] =
+            (PyObject *)request_alloc(Py_TYPE(self), other, self->call, (PyObject *)self);
     return Py_XNewRef(self->related[which]);
 }
 
@@ -201,6 +206,7 @@ static int request_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->connection);
     Py_VISIT(self->server);
     Py_VISIT(self->cleanups);
+    Py_VISIT(self->around);
     return 0;
 }
 
@@ -217,6 +223,7 @@ static void request_dealloc(PyObject *op)
 
     PyObject_GC_UnTrack(op);
     drop_parts((pp_request *)op);
+    Py_XDECREF(((pp_request *)op)->around);
     PyObject_GC_Del(op);
     Py_DECREF(type);
 }

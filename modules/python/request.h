@@ -46,6 +46,7 @@ typedef struct pp_request {
     PyObject *connection;
     PyObject *server;
     PyObject *cleanups; /* list of (callable, data) */
+    PyObject *around;   /* the request whose gate the guard shares, as long as this object is */
     int content_type_set;
 } pp_request;
 

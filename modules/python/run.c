@@ -144,6 +144,14 @@ static void name_place(pp_call *call, PyObject *function, failure *f)
     Py_XDECREF(code);
 }
 
+/* What describes a failure is put into the request's pool: threads that are left over are kept out
+ * of it from now on. */
+static void end_handlers(pp_call *call)
+{
+    if (call->req)
+        pp_request_own(call->req);
+}
+
 /* What a handler says: a status, or a failure. 200 is meant as OK (httpd would add its own page);
  * 1xx is no answer, but an announcement of one. */
 HOT_PATH static int translate(pp_call *call, PyObject *said, failure *f)
@@ -151,14 +159,17 @@ HOT_PATH static int translate(pp_call *call, PyObject *said, failure *f)
     int overflow = 0;
     long value;
 
-    if (!PyLong_Check(said) || PyBool_Check(said))
+    if (!PyLong_Check(said) || PyBool_Check(said)) {
+        end_handlers(call);
         return fail(f, "PP013",
                     apr_psprintf(call->r->pool, "handler %s returned %s, not a status",
                                  call->handler, Py_TYPE(said)->tp_name));
+    }
     value = PyLong_AsLongAndOverflow(said, &overflow);
     if (!overflow &&
         (value == OK || value == DECLINED || value == DONE || (value >= 200 && value < 600)))
         return value == HTTP_OK ? OK : (int)value;
+    end_handlers(call);
     return fail(f, "PP013",
                 apr_psprintf(call->r->pool, "handler %s returned %ld, not a status", call->handler,
                              overflow ? overflow * LONG_MAX : value));
@@ -213,12 +224,14 @@ static int moved(pp_interp *interp, pp_group *group, pp_call *call, const failur
 {
     if (!pp_group_may_move(group, interp))
         return 0;
+    Py_BEGIN_ALLOW_THREADS
     if (pp_group_move_to_main(group))
         ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, call->r,
                       "PP002: application %s is served by the main interpreter from now on, since "
                       "a module it imports does not load in others (%s); \"PythonGIL main\" in its "
                       "configuration makes this permanent",
                       pp_group_name(group), f->message);
+    Py_END_ALLOW_THREADS
     return 1;
 }
 
@@ -232,6 +245,7 @@ static int exception(pp_thread *state, pp_group *group, pp_call *call, int start
     /* The call's limit is over: what describes the exception has one of its own, since it runs
      * code of the script's (__str__). */
     pp_limits_end(state);
+    end_handlers(call);
     pp_limits_begin(state, REPORT_LIMIT);
     if (PyErr_GivenExceptionMatches(error, pp_server_return(interp->apache))) {
         status = server_return(call, error, f);
@@ -279,12 +293,14 @@ static int call_handlers(pp_thread *state, pp_group *group, const pp_handlers *h
         Py_DECREF(said);
         Py_DECREF(function);
     }
-    if (!f->kind && status != PP_RUN_AGAIN && output_is_late(&call->out, status))
+    if (!f->kind && status != PP_RUN_AGAIN && output_is_late(&call->out, status)) {
+        end_handlers(call);
         status =
             fail(f, "PP013",
                  apr_psprintf(call->r->pool,
                               "handler %s returned %d when a part of its response had been sent",
                               call->handler, status));
+    }
     return status;
 }
 
@@ -296,8 +312,11 @@ static void report_cleanup(pp_call *call)
     const char *copy = copy_text(call->r, text);
 
     PyErr_Clear();
+    /* Here and elsewhere without the GIL: the log may be a pipe that is full. */
+    Py_BEGIN_ALLOW_THREADS
     ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, call->r, "PP017: a cleanup of handler %s failed: %s",
                   call->handler, copy ? copy : Py_TYPE(error)->tp_name);
+    Py_END_ALLOW_THREADS
     Py_XDECREF(text);
     Py_DECREF(error);
 }
@@ -332,6 +351,32 @@ static int ask_next_handlers(request_rec *r)
     return status;
 }
 
+/* Borrowed: the `req` of the call in this interpreter from within which httpd serves `r`, or NULL.
+ */
+static PyObject *find_around(const request_rec *r, const PyObject *module)
+{
+    while ((r = r->prev ? r->prev : r->main) != NULL) {
+        const pp_call *call = ap_get_module_config(r->request_config, &pypool_module);
+
+        if (call && call->req && call->module == module)
+            return call->req;
+    }
+    return NULL;
+}
+
+/* Python code of `call` runs: meanwhile the gate that it shares with the one around it is free. */
+static void lend_gate(pp_call *call)
+{
+    if (call->around)
+        call->lent = pp_gate_lend(((pp_request *)call->around)->guard.gate);
+}
+
+static void retake_gate(pp_call *call)
+{
+    if (call->around)
+        pp_gate_retake(((pp_request *)call->around)->guard.gate, call->lent);
+}
+
 /* Cleanups run after the response, with a time limit of their own; without any, the response goes
  * out when the interpreter is left. What DECLINED leads to is sent first too: it may be a file that
  * a cleanup removes. (To wait for the end of r->pool would be to run Python code in whichever
@@ -346,11 +391,13 @@ static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyO
     if (((pp_request *)req)->cleanups) {
         pp_limits_end(state); /* a slow client is not the script's fault */
         pp_request_own(req);  /* threads that were left over write no more */
+        retake_gate(call);
         Py_BEGIN_ALLOW_THREADS
         status = pass_on(call, status, f);
         if (status == DECLINED)
             status = ask_next_handlers(call->r);
         Py_END_ALLOW_THREADS
+        lend_gate(call);
         call->answered = status != OK && status != DONE;
         pp_limits_begin(state, limit);
         pp_request_run_cleanups(req, report_cleanup);
@@ -404,6 +451,10 @@ HOT_PATH int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handl
     pp_memory_begin();
     pp_limits_begin(state, pp_conf_or(conf->time_limit, PP_DEFAULT_TIME));
     call->deadline = state->watch;
+    if (r->prev || r->main) {
+        call->around = find_around(r, call->module);
+        lend_gate(call);
+    }
     req = pp_request_new(call, &state->spare);
     if (req) {
         status = call_handlers(state, group, handlers, conf, call, req, f);
@@ -412,6 +463,7 @@ HOT_PATH int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handl
         pp_limits_end(state);
         status = exception(state, group, call, 1, f);
     }
+    retake_gate(call);
     pp_leave_in_turn(state);
     /* A slow client holds this thread, but no interpreter's lock. */
     if (status != PP_RUN_AGAIN)

@@ -37,6 +37,7 @@ PyObject *pp_table_copy(PyTypeObject *type, const apr_table_t *from)
     if (!self)
         return NULL;
     /* Never shut: the table lives as long as the object. Two threads may still use it at once. */
+    pp_guard_init(&self->own_guard, NULL);
     self->guard = &self->own_guard;
     self->kind = PP_TEXT_ANY;
     if (apr_pool_create_unmanaged(&self->pool) != APR_SUCCESS) {
