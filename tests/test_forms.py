@@ -43,6 +43,13 @@ class TestForms:
         assert parse(site.fetch("/form", method, body=b"a=1&b=2", headers=URLENCODED)) == [
             (b"a", [b"1"]), (b"b", [b"2"])]
 
+    @pytest.mark.parametrize("kind", ["application/json", "text/plain; charset=utf-8", "application/x-www-form"])
+    def test_a_body_of_another_type_is_no_form(self, site, kind):
+        assert parse(site.post("/form", b'{"a":1}&b=2', headers={"Content-Type": kind})) == []
+
+    def test_a_body_without_a_type_is_one(self, site):
+        assert parse(site.post("/form", b"a=1&b=2")) == [(b"a", [b"1"]), (b"b", [b"2"])]
+
     def test_many_values_keep_their_order(self, site):
         values = [str(i).encode() for i in range(200)]
         body = b"&".join(b"k=" + value for value in values)

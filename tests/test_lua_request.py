@@ -214,6 +214,11 @@ class TestForms:
         for most in ("0", "1 << 30"):
             assert run(server, FORM % f"r:parsebody({most})", method="POST", body=huge, headers=form).text.startswith("nil ")
 
+    def test_a_body_that_is_no_form_is_left_to_requestbody(self, server):
+        answer = run(server, "local first, all = r:parsebody() r:puts(#all, next(first) or 'none', ' ', r:requestbody())",
+                     method="POST", body=b'{"a": 1}', headers={"Content-Type": "application/json"})
+        assert answer.text == '0none {"a": 1}'
+
     def test_malformed_multipart_is_told(self, server):
         answer = run(server, FORM % "r:parsebody()", method="POST", headers={"Content-Type": "multipart/form-data; boundary=4"},
                      body=b'4\r\nContent-Disposition: form-data; name="name"\r\n\r\n04\r\n')

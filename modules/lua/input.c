@@ -127,7 +127,7 @@ static body_error read_all(lua_State *L, lp_request *request, lua_Integer most, 
     return failed;
 }
 
-/* r:parsebody([most]): as parseargs, of the body of a form. */
+/* r:parsebody([most]): as parseargs, of the body of a form. One of another type stays unread. */
 static int request_parsebody(lua_State *L)
 {
     lp_request *request = lp_request_check(L, 1);
@@ -140,7 +140,7 @@ static int request_parsebody(lua_State *L)
     apr_size_t length;
     body_error failed;
 
-    if (!body_expected(r)) {
+    if (!body_expected(r) || (type && form_kind_of(type) == FORM_OTHER)) {
         return 2;
     }
     lp_request_charge(L, FORM_BYTES);
