@@ -408,6 +408,11 @@ class TestTinyRun:
         assert re.search(r"event/a answered /hello.txt with status 200 and 12 bytes", done.stderr)
         assert not (tmp_path / "results").exists()
 
+    @pytest.mark.parametrize("arguments", [("report", ""), ("compare", "", "")])
+    def test_a_result_that_was_not_named_is_asked_for(self, tmp_path, arguments):
+        done = run_rig(*arguments, cwd=tmp_path)
+        assert done.returncode == 2 and "name a stored result: A=results/NAME.json" in done.stderr
+
     def test_a_mistake_on_the_command_line_is_a_message(self, tmp_path):
         done = run_rig("run", "hello", "--cells", "cobol", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")

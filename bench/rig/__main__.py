@@ -42,13 +42,19 @@ def _parser() -> argparse.ArgumentParser:
     run_it.add_argument("--results", default="results", help="folder, or file name ending in .json (results)")
     run_it.set_defaults(command=_run)
     again = commands.add_parser("report", help="print a stored result again and draw its page anew")
-    again.add_argument("file", type=Path)
+    again.add_argument("file", type=_stored)
     again.set_defaults(command=_report)
     two = commands.add_parser("compare", help="compare two stored results")
-    two.add_argument("a", type=Path)
-    two.add_argument("b", type=Path)
+    two.add_argument("a", type=_stored)
+    two.add_argument("b", type=_stored)
     two.set_defaults(command=_compare)
     return parser
+
+
+def _stored(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("name a stored result: A=results/NAME.json (and B=... to compare)")
+    return Path(text)
 
 
 def _words(text: str):
