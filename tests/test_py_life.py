@@ -76,8 +76,10 @@ class TestRequestsWithinRequests:
     MODULES = ("pypool",)
     SCRIPTS = "pyscripts"
     SIZES = Sizes(threads=4)
-    CONF = PATH + "".join(location(f"/{name}", f"PythonHandler within::{name}")
-                          for name in ("outer", "asks", "kept", "asks_while_one_writes"))
+    CONF = load_module("include") + PATH + \
+        "".join(location(f"/{name}", f"PythonHandler within::{name}", "Options +Includes")
+                for name in ("outer", "asks", "kept", "asks_while_one_writes", "includes", "includes_at_last", "adds",
+                             "again", "plain"))
 
     def test_threads_of_the_inner_one_may_use_both(self, server):
         assert get(server, "/outer?/asks") == "/outer /asks"
@@ -85,6 +87,25 @@ class TestRequestsWithinRequests:
     def test_what_is_kept_of_the_inner_one_is_over(self, server):
         for _ in range(3):
             assert get(server, "/outer?/kept") == "over"
+
+    @pytest.mark.parametrize("how", ["write", "flush", "sendfile", "internal_redirect", "add_output_filter"])
+    def test_a_filters_output_is_not_touched_by_what_the_filter_calls(self, server, how):
+        """mod_include does not stand being called again in the middle of its work."""
+        children = server.children()
+        assert get(server, f"/includes?{how}") == "(nothing can be added to a response while a filter works on it )"
+        assert server.children() == children
+
+    def test_what_another_serves_is_not_redirected(self, server):
+        children = server.children()
+        assert get(server, "/includes_at_last?internal_redirect") == \
+            "(only the request that a script serves can be redirected )"
+        assert server.children() == children
+
+    @pytest.mark.parametrize("path", ["/again", "/outer?/again"])
+    def test_there_is_no_second_response(self, server, path):
+        with server.expect_log("RuntimeError: the response is complete"), Connection(server.port) as c:
+            assert c.get(path).text == "plain"
+            assert c.at_end()
 
     def test_while_one_sends_nobody_touches_the_other(self, server):
         """The client takes nothing until it is known."""

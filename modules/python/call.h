@@ -15,6 +15,14 @@
 
 extern module AP_MODULE_DECLARE_DATA pypool_module;
 
+/* Why nothing can be written. */
+typedef enum pp_barred {
+    PP_WRITABLE,
+    PP_PASSING, /* filters work on what was written: they, or what they call, can't be called again
+                 */
+    PP_ANSWERED /* a status answers instead */
+} pp_barred;
+
 /* One for each request served by scripts. It lies in r->pool, is found through pp_call_of(), and
  * is touched with the GIL of its interpreter held. */
 typedef struct pp_call {
@@ -34,8 +42,8 @@ typedef struct pp_call {
     apr_off_t body_limit;    /* PythonBodyLimit in bytes, 0 = none */
     const watch *deadline;   /* PythonTimeLimit, or NULL */
 
-    output out;           /* what the script writes */
-    int answered;         /* a status answers instead: nothing can be written any more */
+    output out; /* what the script writes */
+    pp_barred barred;
     unsigned int n_files; /* how many files are open for it: see request_file.c */
 } pp_call;
 

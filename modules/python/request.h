@@ -99,7 +99,11 @@ int pp_request_pass(pp_request *req, int flush);
  * before this returns. */
 int pp_request_put(pp_request *req, const char *bytes, apr_size_t length);
 
-/* Inside the guard: 0, or -1 with an exception when nothing more can be written. */
+/* Inside the guard: 0, or -1 with RuntimeError when the response has ended or is being passed on.
+ */
+int pp_request_open(const pp_request *req);
+
+/* As that, and when the client is gone: 0, or -1 with an exception when nothing can be written. */
 int pp_request_writable(pp_request *req);
 
 #endif

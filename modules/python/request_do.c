@@ -250,6 +250,16 @@ PyObject *pp_request_add_output_filter(PyObject *op, PyObject *name)
     Py_RETURN_NONE;
 }
 
+/* 0, or -1 with RuntimeError: there is one response to a request, and who serves it decides on it.
+ */
+static int may_redirect(const pp_request *req)
+{
+    if (req->call->req == (const PyObject *)req)
+        return pp_request_open(req);
+    PyErr_SetString(PyExc_RuntimeError, "only the request that a script serves can be redirected");
+    return -1;
+}
+
 /* internal_redirect(uri): another handler makes the response; nothing can be written after it */
 PyObject *pp_request_internal_redirect(PyObject *op, PyObject *target)
 {
@@ -260,7 +270,7 @@ PyObject *pp_request_internal_redirect(PyObject *op, PyObject *target)
 
     if (!r)
         return NULL;
-    uri = pp_text_copy(r->pool, target, PP_TEXT_LINE, "the URI");
+    uri = may_redirect(req) == 0 ? pp_text_copy(r->pool, target, PP_TEXT_LINE, "the URI") : NULL;
     /* What was written so far comes first. The other handler may run in this very interpreter, so
      * the GIL must be free; the guard is this thread's, and lets it in again through req.prev. */
     if (uri && pp_request_pass(req, 0) == 0) {

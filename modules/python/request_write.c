@@ -19,34 +19,44 @@ static int write_failed(apr_status_t rv)
     return -1;
 }
 
-static int complete(void)
+static int refuse(const pp_call *call)
 {
-    PyErr_SetString(PyExc_RuntimeError, "the response is complete: nothing can be added to it");
+    PyErr_SetString(PyExc_RuntimeError,
+                    call->barred == PP_PASSING
+                        ? "nothing can be added to a response while a filter works on it"
+                        : "the response is complete: nothing can be added to it");
     return -1;
 }
 
 int pp_request_pass(pp_request *req, int flush)
 {
-    output *out = &req->call->out;
+    pp_call *call = req->call;
     apr_status_t rv;
 
-    if (req->call->answered)
-        return complete();
+    if (call->barred)
+        return refuse(call);
     if (flush)
-        output_flush(out);
+        output_flush(&call->out);
+    call->barred = PP_PASSING;
     Py_BEGIN_ALLOW_THREADS
-    rv = output_pass(out);
+    rv = output_pass(&call->out);
     Py_END_ALLOW_THREADS
+    call->barred = PP_WRITABLE;
     return rv == APR_SUCCESS ? 0 : write_failed(rv);
+}
+
+int pp_request_open(const pp_request *req)
+{
+    if (!req->r->next && !req->r->eos_sent && !req->call->barred)
+        return 0;
+    return refuse(req->call);
 }
 
 HOT_PATH int pp_request_writable(pp_request *req)
 {
     if (req->r->connection->aborted)
         return write_failed(APR_ECONNABORTED);
-    if (!req->r->next && !req->r->eos_sent && !req->call->answered)
-        return 0;
-    return complete();
+    return pp_request_open(req);
 }
 
 /* What fits is copied; more is lent to the filters, which take it before they come back. */

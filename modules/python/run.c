@@ -392,13 +392,14 @@ static int finish_call(pp_thread *state, pp_call *call, const pp_conf *conf, PyO
         pp_limits_end(state); /* a slow client is not the script's fault */
         pp_request_own(req);  /* threads that were left over write no more */
         retake_gate(call);
+        call->barred = PP_PASSING;
         Py_BEGIN_ALLOW_THREADS
         status = pass_on(call, status, f);
         if (status == DECLINED)
             status = ask_next_handlers(call->r);
         Py_END_ALLOW_THREADS
         lend_gate(call);
-        call->answered = status != OK && status != DONE;
+        call->barred = status == OK || status == DONE ? PP_WRITABLE : PP_ANSWERED;
         pp_limits_begin(state, limit);
         pp_request_run_cleanups(req, report_cleanup);
     }

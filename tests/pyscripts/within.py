@@ -49,3 +49,42 @@ def asks_while_one_writes(req):
     asker.join()
     apache.log_error("within: all have asked", apache.APLOG_WARNING)
     return apache.OK
+
+
+def includes(req):
+    """What mod_include finds in it calls adds()."""
+    req.add_output_filter("INCLUDES")
+    req.write(f'(<!--#include virtual="/adds?{req.args}" --> ')
+    req.flush()
+    req.write(")")
+    return apache.OK
+
+
+def includes_at_last(req):
+    """The same when the handler is done."""
+    req.add_output_filter("INCLUDES")
+    req.write(f'(<!--#include virtual="/adds?{req.args}" --> )')
+    return apache.OK
+
+
+def again(req):
+    """Redirects a request that was redirected before."""
+    req.internal_redirect("/plain")
+    (req.prev or req).internal_redirect("/plain")
+    return apache.OK
+
+
+def plain(req):
+    req.write("plain")
+    return apache.OK
+
+
+def adds(req):
+    """To the request around."""
+    args = {"write": [bytes(1 << 18)], "flush": [], "sendfile": [__file__], "internal_redirect": ["/kept"],
+            "add_output_filter": ["INCLUDES"]}[req.args]
+    try:
+        getattr(req.main, req.args)(*args)
+    except RuntimeError as error:
+        req.write(str(error))
+    return apache.OK
