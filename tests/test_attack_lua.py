@@ -51,6 +51,7 @@ ENDLESS = {
     "move_through_tables": CHAIN + "table.move(t, 1, 1 << 26, 1, {})",
     "move_into_tables": CHAIN.replace("__index", "__newindex") + "table.move({}, 1, 1 << 26, 1, t)",
     "concat_of_tables": "local t = {} for i = 1, 2e6 do t[i] = '' end " + CHAIN.replace("local t = {''}", "") + "table.concat(t, '', 1, 2e6)",
+    "unpack_of_tables": CHAIN + "table.unpack(t, 1, 999000)",
     "sort_of_tables": CHAIN + "getmetatable(t).__len = function() return 1 << 26 end table.sort(t, getmetatable)",
     "insert_in_tables": CHAIN + "getmetatable(t).__len = function() return 1 << 26 end table.insert(t, 1, nil)",
     "named_pipe": "os.remove(r.filename .. '.pipe') os.execute('mkfifo ' .. r.filename .. '.pipe') io.open(r.filename .. '.pipe')",
@@ -117,6 +118,7 @@ TRUTHS.update({
                     "#t .. table.concat(b)", "true0123"),
     "deep_between": ("local b = {} local t = table.move(DEEP('__index', {1, 2}), 1, 2, 1, DEEP('__newindex', b)) return #b .. #t", "20"),
     "deep_concat": ("return table.concat(DEEP('__index', {1, 2, 3}), '-', 1, 3) .. table.concat(DEEP('__index', {1}))", "1-2-3"),
+    "deep_unpack": ("local t = DEEP('__index', {1, 2, 3}) return table.concat({table.unpack(t, 1, 4)}) .. #{table.unpack(t)}", "1230"),
     "deep_sort": ("local t = DEEP('__index', {}) t[1], t[2], t[3] = 3, 1, 2 table.sort(t) return table.concat(t) .. rawlen(t)", "1233"),
     "deep_insert": ("local t = DEEP('__index', {}) t[1], t[2] = 1, 2 table.insert(t, 1, 0) return table.concat(t) .. table.remove(t, 1)", "0120"),
 })

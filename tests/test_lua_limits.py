@@ -52,6 +52,7 @@ HOGS = {
     "coroutines": "local t = {} while true do t[#t + 1] = coroutine.create(print) end",
     "wrapped": "coroutine.wrap(function() local t = {} while true do t[#t + 1] = {} end end)()",
     "headers": "local t = {} while true do t[#t + 1] = tostring(#t) .. ('x'):rep(1000) end",
+    "all_addresses": "io.open([[/dev/zero]]):read(-1)",
 }
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Guards of table.insert, remove, move, sort and concat. See lists.h.
+ * Guards of table.insert, remove, move, sort, concat and unpack. See lists.h.
  *
  * A loop in C is stopped where it calls a function (see limit.c), and nowhere else. So it must have
  * an end, though lengths need not be true (#t may be anything, and moving nil takes no memory); and
@@ -160,10 +160,21 @@ static int guarded_concat(lua_State *L)
     return lp_guard_pass(L);
 }
 
-static const lp_guard guards[] = {
-    {"table", "insert", guarded_insert}, {"table", "remove", guarded_remove},
-    {"table", "move", guarded_move},     {"table", "sort", guarded_sort},
-    {"table", "concat", guarded_concat}, {NULL, NULL, NULL}};
+static int guarded_unpack(lua_State *L)
+{
+    if (is_deep(L, 1, "__index")) {
+        stand_in(L, 1, lua_isnoneornil(L, 3) ? luaL_len(L, 1) : 0);
+    }
+    return lp_guard_pass(L);
+}
+
+static const lp_guard guards[] = {{"table", "insert", guarded_insert},
+                                  {"table", "remove", guarded_remove},
+                                  {"table", "move", guarded_move},
+                                  {"table", "sort", guarded_sort},
+                                  {"table", "concat", guarded_concat},
+                                  {"table", "unpack", guarded_unpack},
+                                  {NULL, NULL, NULL}};
 
 void lp_lists_install(lua_State *L)
 {

@@ -46,10 +46,12 @@ const char lp_keys[LP_KEY_COUNT];
 #define ARENA_BYTES ((apr_size_t)192 * 1024)
 #endif
 
-/* lua_Alloc with a count and a cap. Shrinking and freeing never fail. */
+/* lua_Alloc with a count and a cap. Shrinking and freeing never fail. A size may be anything: a
+ * script can ask for -1 bytes of a file. */
 HOT_PATH static void *allocate(void *baton, void *block, size_t old, size_t size)
 {
     lp_vm *vm = baton;
+    apr_size_t after;
     void *moved;
 
     if (!block) {
@@ -62,7 +64,8 @@ HOT_PATH static void *allocate(void *baton, void *block, size_t old, size_t size
         vm->used -= old;
         return NULL;
     }
-    if (size > old && vm->limit && vm->used + (size - old) > vm->limit) {
+    if (size > old && vm->limit &&
+        (__builtin_add_overflow(vm->used, size - old, &after) || after > vm->limit)) {
         vm->refused = 1;
         return NULL;
     }
