@@ -79,7 +79,7 @@ class TestRequestsWithinRequests:
     CONF = load_module("include") + PATH + \
         "".join(location(f"/{name}", f"PythonHandler within::{name}", "Options +Includes")
                 for name in ("outer", "asks", "kept", "asks_while_one_writes", "includes", "includes_at_last", "adds",
-                             "again", "plain"))
+                             "again", "plain", "cleans", "in_thread")) + "ErrorDocument 404 /cleans\n"
 
     def test_threads_of_the_inner_one_may_use_both(self, server):
         assert get(server, "/outer?/asks") == "/outer /asks"
@@ -94,6 +94,14 @@ class TestRequestsWithinRequests:
         children = server.children()
         assert get(server, f"/includes?{how}") == "(nothing can be added to a response while a filter works on it )"
         assert server.children() == children
+
+    def test_cleanups_of_one_that_no_script_serves_run(self, server):
+        mark = server.log.mark()
+        assert fetch(server.port, "/absent").text == "cleans"
+        server.log.wait_for("within: cleaned", mark)
+
+    def test_a_thread_may_redirect(self, server):
+        assert get(server, "/in_thread") == "/in_thread /asks"
 
     def test_what_another_serves_is_not_redirected(self, server):
         children = server.children()

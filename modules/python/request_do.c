@@ -176,6 +176,7 @@ PyObject *pp_request_allow_methods(PyObject *op, PyObject *args)
 PyObject *pp_request_register_cleanup(PyObject *op, PyObject *args)
 {
     pp_request *req = (pp_request *)op;
+    pp_request *own;
     PyObject *callable;
     PyObject *data = Py_None;
     PyObject *entry;
@@ -189,11 +190,13 @@ PyObject *pp_request_register_cleanup(PyObject *op, PyObject *args)
     }
     entry = PyTuple_Pack(2, callable, data);
     if (entry && pp_request_enter(req)) {
-        /* The list keeps callable and data alive until pp_request_run_cleanups has called them. */
-        if (!req->cleanups)
-            req->cleanups = PyList_New(0);
-        if (req->cleanups)
-            rc = PyList_Append(req->cleanups, entry);
+        /* The list keeps callable and data alive until pp_request_run_cleanups has called them: for
+         * a request that no script serves (a req.prev), those of the one that made it. */
+        own = (pp_request *)req->call->req;
+        if (!own->cleanups)
+            own->cleanups = PyList_New(0);
+        if (own->cleanups)
+            rc = PyList_Append(own->cleanups, entry);
         pp_request_leave(req);
     }
     Py_XDECREF(entry);

@@ -74,6 +74,21 @@ def again(req):
     return apache.OK
 
 
+def cleans(req):
+    """Something on behalf of the request before, which no script serves."""
+    req.prev.register_cleanup(lambda what: apache.log_error(f"within: {what}", apache.APLOG_WARNING), "cleaned")
+    req.write("cleans")
+    return apache.OK
+
+
+def in_thread(req):
+    """A thread redirects."""
+    thread = threading.Thread(target=req.internal_redirect, args=("/asks",))
+    thread.start()
+    thread.join()
+    return apache.OK
+
+
 def plain(req):
     req.write("plain")
     return apache.OK
