@@ -287,6 +287,22 @@ class TestVhosts:
         assert got == ["1", "1", "1", "2", "2", "2"]
 
 
+class TestVhostsOfAConnection:
+    MODULES = ("luapool",)
+    SCRIPTS = None
+    SIZES = Sizes(threads=4, prefork=1)
+    CONF = "LuaScope conn\n" + "".join(f"<VirtualHost *:{{port}}>\nServerName {host}\nDocumentRoot {{docroot}}\n"
+                                      f"LuaPackagePath {{docroot}}/{host}/?.lua\n</VirtualHost>\n" for host in "ab")
+
+    def test_virtual_hosts_share_no_state(self, server):
+        for host in "ab":
+            (server.docroot / host).mkdir()
+            (server.docroot / host / "mine.lua").write_text(f"return '{host}'")
+        (server.docroot / "n.lua").write_text("n = 0 function handle(r) n = n + 1 r:puts(require 'mine', n) end")
+        with Connection(server.port) as c:
+            assert [c.get("/n.lua", headers={"Host": host}).text for host in "abab"] == ["a1", "b1", "a2", "b2"]
+
+
 class TestPaths:
     MODULES = ("luapool",)
     SCRIPTS = None

@@ -213,10 +213,14 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
     return rv;
 }
 
-/* The keeper that hangs on an APR pool (of the request or the connection) for this file. */
+/* The keeper that hangs on an APR pool (of the request or the connection) for this file. Requests
+ * on a connection may be for several virtual hosts. */
 static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, int from_pool)
 {
-    const char *key = apr_pstrcat(lease->r->pool, "luapool:", lease->r->filename, NULL);
+    const request_rec *r = lease->r;
+    const char *key = from_pool
+                          ? apr_pstrcat(r->pool, "luapool:", r->filename, NULL)
+                          : apr_psprintf(r->pool, "luapool:%pp:%s", (void *)r->server, r->filename);
     void *found = NULL;
     keeper *k;
 
