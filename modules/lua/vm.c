@@ -64,14 +64,14 @@ HOT_PATH static void *allocate(void *baton, void *block, size_t old, size_t size
         vm->used -= old;
         return NULL;
     }
-    if (size > old && vm->limit &&
-        (__builtin_add_overflow(vm->used, size - old, &after) || after > vm->limit)) {
+    after = vm->used + (size - old); /* smaller than before when it is past the largest number */
+    if (size > old && (after > vm->limit || after < vm->used) && vm->limit) {
         vm->refused = 1;
         return NULL;
     }
     moved = arena_resize(&vm->memory, block, old, size);
     if (moved) {
-        vm->used += size - old;
+        vm->used = after;
     }
     return moved;
 }
