@@ -83,11 +83,10 @@ int pp_guard_judge(pp_guard *guard)
 
 /* The state first: threads that enter over and over would hardly ever leave room to do it inside.
  */
-static void change(pp_guard *guard, pp_guard_state state)
+static inline void change(pp_guard *guard, pp_guard_state state)
 {
     atomic_store_explicit(&guard->state, state, memory_order_release);
-    pp_gate_take(guard->gate);
-    guard->gate->depth++;
+    pp_gate_enter(guard->gate);
     pp_guard_leave(guard);
 }
 

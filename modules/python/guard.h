@@ -56,10 +56,9 @@ static inline unsigned long pp_guard_self(void)
     return (unsigned long)pthread_self();
 }
 
-/* 0, or -1 with RuntimeError: the request is over. The GIL is held before and after. */
-static inline int pp_guard_enter(pp_guard *guard)
+/* Inside as soon as nobody else is. */
+static inline void pp_gate_enter(pp_gate *gate)
 {
-    pp_gate *gate = guard->gate;
     unsigned long nobody = 0;
 
     if (atomic_load_explicit(&gate->starving, memory_order_relaxed) ||
@@ -67,6 +66,12 @@ static inline int pp_guard_enter(pp_guard *guard)
                                                  memory_order_acquire, memory_order_relaxed))
         pp_gate_take(gate);
     gate->depth++;
+}
+
+/* 0, or -1 with RuntimeError: the request is over. The GIL is held before and after. */
+static inline int pp_guard_enter(pp_guard *guard)
+{
+    pp_gate_enter(guard->gate);
     if (atomic_load_explicit(&guard->state, memory_order_acquire) == GUARD_OPEN)
         return 0;
     return pp_guard_judge(guard);

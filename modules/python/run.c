@@ -146,7 +146,7 @@ static void name_place(pp_call *call, PyObject *function, failure *f)
 
 /* What describes a failure is put into the request's pool: threads that are left over are kept out
  * of it from now on. */
-static void end_handlers(pp_call *call)
+COLD_PATH static void end_handlers(pp_call *call)
 {
     if (call->req)
         pp_request_own(call->req);
@@ -353,7 +353,7 @@ static int ask_next_handlers(request_rec *r)
 
 /* Borrowed: the `req` of the call in this interpreter from within which httpd serves `r`, or NULL.
  */
-static PyObject *find_around(const request_rec *r, const PyObject *module)
+COLD_PATH static PyObject *find_around(const request_rec *r, const PyObject *module)
 {
     while ((r = r->prev ? r->prev : r->main) != NULL) {
         const pp_call *call = ap_get_module_config(r->request_config, &pypool_module);
@@ -365,13 +365,13 @@ static PyObject *find_around(const request_rec *r, const PyObject *module)
 }
 
 /* Python code of `call` runs: meanwhile the gate that it shares with the one around it is free. */
-static void lend_gate(pp_call *call)
+COLD_PATH static void lend_gate(pp_call *call)
 {
     if (call->around)
         call->lent = pp_gate_lend(((pp_request *)call->around)->guard.gate);
 }
 
-static void retake_gate(pp_call *call)
+COLD_PATH static void retake_gate(pp_call *call)
 {
     if (call->around)
         pp_gate_retake(((pp_request *)call->around)->guard.gate, call->lent);
@@ -464,7 +464,8 @@ HOT_PATH int pp_run(pp_interp *interp, pp_group *group, const pp_handlers *handl
         pp_limits_end(state);
         status = exception(state, group, call, 1, f);
     }
-    retake_gate(call);
+    if (call->around)
+        retake_gate(call);
     pp_leave_in_turn(state);
     /* A slow client holds this thread, but no interpreter's lock. */
     if (status != PP_RUN_AGAIN)
