@@ -14,11 +14,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.httpd import ServerError
+
 SOURCES = Path(__file__).resolve().parents[1]
 BENCH = SOURCES / "bench"
 sys.path.insert(0, str(BENCH))
 
 from rig import analysis, compare, driver, experiment, page, procfs, results, stats, svg, table  # noqa: E402
+from rig.fleet import Fleet, Member  # noqa: E402
 from rig.progress import Progress  # noqa: E402
 from rig.run import orders  # noqa: E402
 
@@ -203,6 +206,32 @@ def make_result(rounds=6, cost=None, failures=0, seed=1):
                      {"year": 2009, "what": "share", "value": 115, "unit": "%", "cell": "luapool", "load": "l",
                       "over": "mod_lua", "mpm": ""}]},
         "rounds": entries, "servers": servers}
+
+
+class FaultyServer:
+    """What a fleet needs of a server, one with a fault in its log that does not end well either."""
+    stopped = False
+
+    def check_log(self):
+        raise AssertionError("a child crashed")
+
+    def stop(self):
+        self.stopped = True
+        raise ServerError("httpd ended with status 1")
+
+
+class TestFleet:
+    @pytest.mark.parametrize("kind", ["luapool", "mod_wsgi"])
+    def test_a_server_with_a_fault_in_its_log_is_stopped(self, kind):
+        chosen = experiment.load(BENCH / "experiments" / "hello.toml", BENCH / "handlers")
+        cell = next(cell for cell in chosen.cells if cell.kind == kind)
+        fleet = Fleet(chosen, BENCH / "handlers", print)
+        server = FaultyServer()
+        fleet.members.append(Member("event", cell, server))
+        fleet.stop()
+        shutil.rmtree(fleet.folder)
+        assert server.stopped
+        assert sorted(fleet.faults[0].splitlines()) == [f"event/{kind}: a child crashed", f"event/{kind}: httpd ended with status 1"]
 
 
 class TestReport:

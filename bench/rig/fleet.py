@@ -133,14 +133,16 @@ def runnable(experiment: Experiment):
 
 def _stop(member: Member) -> str:
     """What went wrong, or nothing. How a peer ends is its own affair, what it logged before is not."""
-    try:
-        member.httpd.check_log()
-        member.httpd.stop()
-        if not cells.KINDS[member.cell.kind].module:
-            member.httpd.check_log()
-    except (ServerError, AssertionError) as error:
-        return "%s: %s" % (member.name, error)
-    return ""
+    steps = [member.httpd.check_log, member.httpd.stop]
+    if not cells.KINDS[member.cell.kind].module:
+        steps.reverse()
+    faults = []
+    for step in steps:  # each of them, so that no server outlives a fault in its log
+        try:
+            step()
+        except (ServerError, AssertionError) as error:
+            faults.append("%s: %s" % (member.name, error))
+    return "\n".join(faults)
 
 
 def _log_end(member: Member) -> str:
