@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting on a condition until a time of the monotonic clock. Private to modules/common. */
+ * Waiting on a condition until a time of the monotonic clock. */
 #ifndef INTERPOOL_WAIT_CLOCK_H
 #define INTERPOOL_WAIT_CLOCK_H
 

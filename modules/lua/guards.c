@@ -234,26 +234,27 @@ static int guarded_randomseed(lua_State *L)
     return lua_gettop(L);
 }
 
-/* io.open and whatever else may open a file: the repair closes those that the script forgets. */
-static int opens_file(lua_State *L)
+/* The repair closes the files that the script forgets. */
+static int note_files(lua_State *L, int programs)
 {
     int results;
 
     lp_vm_of(L)->marks |= LP_MARK_FILES;
     results = lp_guard_pass(L);
-    lp_files_note(L, results, 0);
+    lp_files_note(L, results, programs);
     return results;
+}
+
+/* io.open and whatever else may open a file */
+static int opens_file(lua_State *L)
+{
+    return note_files(L, 0);
 }
 
 /* io.popen */
 static int opens_program(lua_State *L)
 {
-    int results;
-
-    lp_vm_of(L)->marks |= LP_MARK_FILES;
-    results = lp_guard_pass(L);
-    lp_files_note(L, results, 1);
-    return results;
+    return note_files(L, 1);
 }
 
 /* package.loadlib */

@@ -185,13 +185,8 @@ static int post_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, serve
 
 static void child_init(apr_pool_t *pchild, server_rec *s)
 {
-    apr_status_t rv = lp_scope_init(pchild);
-
-    if (rv == APR_SUCCESS) {
-        lp_child_init(&child, pchild, s);
-    } else {
-        ap_log_error(APLOG_MARK, APLOG_CRIT, rv, s, "LP024: this child can't serve Lua scripts");
-    }
+    lp_child_init(&child, pchild, s);
+    lp_scope_init(pchild);
 }
 
 static void register_hooks(apr_pool_t *p)

@@ -213,14 +213,16 @@ static apr_status_t enter_kept(lp_lease *lease, keeper *k)
     return rv;
 }
 
-/* The keeper that hangs on an APR pool (of the request or the connection) for this file. Requests
- * on a connection may be for several virtual hosts. */
+/* By what a keeper is found: virtual hosts share no state, though they may share files. */
+static const char *keeper_key(const request_rec *r)
+{
+    return apr_psprintf(r->pool, "luapool:%pp:%s", (void *)r->server, r->filename);
+}
+
+/* The keeper that hangs on an APR pool (of the request or the connection) for this file. */
 static apr_status_t enter_pool_keeper(lp_lease *lease, apr_pool_t *owner, int from_pool)
 {
-    const request_rec *r = lease->r;
-    const char *key = from_pool
-                          ? apr_pstrcat(r->pool, "luapool:", r->filename, NULL)
-                          : apr_psprintf(r->pool, "luapool:%pp:%s", (void *)r->server, r->filename);
+    const char *key = keeper_key(lease->r);
     void *found = NULL;
     keeper *k;
 
@@ -242,6 +244,7 @@ static __thread apr_hash_t *thread_keepers;
 /* Its destructor is called when a thread ends that has keepers: mod_http2's do when they are idle,
  * the MPM's with their child. */
 static pthread_key_t end_of_thread;
+static int has_end_of_thread;
 
 /* A pthread_key_create() destructor. */
 static void drop_thread(void *baton)
@@ -266,15 +269,14 @@ static apr_status_t delete_key(void *unused)
     return APR_SUCCESS;
 }
 
-/* Threads that go on when the child's pool goes keep what they have: the process ends. */
-apr_status_t lp_scope_init(apr_pool_t *pchild)
+/* Threads that go on when the child's pool goes keep what they have: the process ends. So do all
+ * when the process has no key left. */
+void lp_scope_init(apr_pool_t *pchild)
 {
-    int failed = pthread_key_create(&end_of_thread, drop_thread);
-
-    if (!failed) {
+    has_end_of_thread = !pthread_key_create(&end_of_thread, drop_thread);
+    if (has_end_of_thread) {
         apr_pool_pre_cleanup_register(pchild, NULL, delete_key);
     }
-    return failed;
 }
 
 static apr_status_t make_thread_keepers(lp_child *child)
@@ -284,7 +286,7 @@ static apr_status_t make_thread_keepers(lp_child *child)
     if (rv != APR_SUCCESS) {
         return rv;
     }
-    rv = pthread_setspecific(end_of_thread, child);
+    rv = has_end_of_thread ? pthread_setspecific(end_of_thread, child) : APR_SUCCESS;
     if (rv != APR_SUCCESS) {
         apr_pool_destroy(thread_pool);
         return rv;
@@ -305,8 +307,7 @@ static apr_status_t enter_thread(lp_lease *lease)
             return rv;
         }
     }
-    /* virtual hosts share no state, though they may share files */
-    key = apr_psprintf(lease->r->pool, "%pp:%s", (void *)lease->r->server, lease->r->filename);
+    key = keeper_key(lease->r);
     length = (apr_ssize_t)strlen(key);
     k = apr_hash_get(thread_keepers, key, length);
     if (!k) {

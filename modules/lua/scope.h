@@ -16,7 +16,7 @@ typedef struct lp_lease {
 } lp_lease;
 
 /* In child_init. */
-apr_status_t lp_scope_init(apr_pool_t *pchild);
+void lp_scope_init(apr_pool_t *pchild);
 
 /* Gets the VM for a call of the script that `r` is for. APR_TIMEUP: none came free in time; other
  * errors: none could be made (it is logged why). */

@@ -16,6 +16,7 @@
 
 #include "modules/common/conf_value.h"
 #include "modules/common/hot.h"
+#include "modules/common/wait_clock.h"
 #include "modules/python/child.h"
 #include "modules/python/memory.h"
 #include "modules/python/state.h"
@@ -58,20 +59,10 @@ static pp_group *buckets[BUCKETS]; /* by hash of the name; atomic heads */
 static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding a group */
 static interp_pool *main_pool;                                  /* guarded by groups_lock */
 
-/* Of the clock by which condition variables wait. */
-static apr_time_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (apr_time_t)t.tv_sec * APR_USEC_PER_SEC + t.tv_nsec / 1000;
-}
-
 /* malloc'd and never freed, like what it holds: it lives as long as the process. */
 static interp_pool *pool_make(int usual, int most, int own_gil)
 {
     interp_pool *pool = calloc(1, sizeof(*pool) + (size_t)most * sizeof(pool->members[0]));
-    pthread_condattr_t monotonic;
 
     if (!pool)
         return NULL;
@@ -79,10 +70,10 @@ static interp_pool *pool_make(int usual, int most, int own_gil)
     pool->most = most;
     pool->own_gil = own_gil;
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    if (wait_clock_cond_init(&pool->changed)) {
+        free(pool);
+        return NULL;
+    }
     return pool;
 }
 
@@ -275,7 +266,7 @@ static int is_full(const interp_pool *pool, int made)
 {
     apr_time_t pause = __atomic_load_n(&pool->pause, __ATOMIC_RELAXED);
 
-    return made >= pool->most || (made && pause && now() < pause);
+    return made >= pool->most || (made && pause && wait_clock_now() < pause);
 }
 
 /* With the lock held, which is given up meanwhile: makes one more member, already taken. NULL when
@@ -302,7 +293,7 @@ static pp_interp *grow(pp_group *group, interp_pool *pool)
         pool->made--;
         pool->failures++;
         if (pool->made)
-            __atomic_store_n(&pool->pause, now() + PAUSE, __ATOMIC_RELAXED);
+            __atomic_store_n(&pool->pause, wait_clock_now() + PAUSE, __ATOMIC_RELAXED);
     }
     pthread_cond_broadcast(&pool->changed);
     return interp;
@@ -350,13 +341,10 @@ static apr_status_t acquire_or_grow(pp_group *group, interp_pool *pool, pp_inter
 static void wait_for_change(interp_pool *pool, apr_time_t until)
 {
     apr_time_t pause = __atomic_load_n(&pool->pause, __ATOMIC_RELAXED);
-    struct timespec end;
 
     if (pool->made < pool->most && pause && pause < until)
         until = pause;
-    end.tv_sec = until / APR_USEC_PER_SEC;
-    end.tv_nsec = until % APR_USEC_PER_SEC * 1000;
-    pthread_cond_timedwait(&pool->changed, &pool->lock, &end);
+    wait_clock_wait(&pool->changed, &pool->lock, until);
 }
 
 /* In no order: who looks first when an interpreter becomes free has it. A wait ends at the
@@ -365,7 +353,7 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
                                       pp_interp **interp)
 {
     pp_counters *counters = pp_child_started()->counters;
-    apr_time_t deadline = now() + wait;
+    apr_time_t deadline = wait_clock_now() + wait;
     int failures, late = 0;
 
     pthread_mutex_lock(&pool->lock);
@@ -377,7 +365,7 @@ static apr_status_t acquire_exclusive(pp_group *group, interp_pool *pool, apr_in
         if (is_full(pool, pool->made)) {
             pp_count(counters->waits);
             wait_for_change(pool, deadline);
-            late = now() >= deadline;
+            late = wait_clock_now() >= deadline;
         } else if ((!pool->made && pool->failures != failures) || (*interp = grow(group, pool))) {
             break;
         }

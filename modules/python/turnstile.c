@@ -9,11 +9,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <apr.h>
 
 #include "modules/common/hot.h"
+#include "modules/common/wait_clock.h"
 
 #define CACHE_LINE 64
 
@@ -87,14 +87,6 @@ static void look(pp_turnstile *turnstile)
         turnstile->next_rest *= 2;
 }
 
-static apr_int64_t now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (apr_int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* With `next` held. */
 static void remember(pp_turnstile *turnstile, apr_int64_t waited)
 {
@@ -108,14 +100,14 @@ static void remember(pp_turnstile *turnstile, apr_int64_t waited)
 
 static void enter_after_others(pp_turnstile *turnstile, PyThreadState *python, int is_next)
 {
-    apr_int64_t came = now_us();
+    apr_int64_t came = wait_clock_now();
 
     if (!is_next)
         pthread_mutex_lock(&turnstile->next);
     if (__atomic_load_n(&turnstile->inside, __ATOMIC_RELAXED))
         look(turnstile);
     PyEval_RestoreThread(python);
-    remember(turnstile, now_us() - came);
+    remember(turnstile, wait_clock_now() - came);
 }
 
 HOT_PATH void pp_turnstile_enter(pp_turnstile *turnstile, PyThreadState *python)
